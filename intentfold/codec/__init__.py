@@ -1,0 +1,1 @@
+"""States, edits and verdicts as text, and back."""

@@ -1,0 +1,81 @@
+"""Arguments of scripts: one dataclass, a YAML file and the command line, strictly typed; and the run's record."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from jsonargparse import ArgumentParser
+
+from intentfold.records import canonical_json, write_text
+
+T = TypeVar("T")
+PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "sqlglot", "math-verify")
+
+
+def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
+    """The script's arguments from `--config FILE` and flags.
+
+    Unknown keys, wrong types and values that `arguments` refuses end the program (exit code 2) with the field's name.
+    """
+    parser = ArgumentParser(description=doc, parser_mode="yaml")
+    parser.add_argument("--config", action="config", help="a YAML file of arguments; flags after it win")
+    parser.add_class_arguments(arguments)
+    namespace = parser.parse_args(argv)
+    values = {name: value for name, value in namespace.as_dict().items() if name != "config"}
+    try:
+        return arguments(**values)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def check_same_run(folder: Path, arguments: Any, free: tuple[str, ...] = ()) -> None:
+    """Raise `ValueError` naming the fields where `folder` was made with other arguments (those in `free` may differ)."""
+    recorded = folder / "config.yaml"
+    if not recorded.exists():
+        return
+    before, now = yaml.safe_load(recorded.read_text(encoding="utf-8")), plain(arguments)
+    changed = [f"{n} was {before.get(n)!r}, is {now.get(n)!r}" for n in sorted(before | now) if before.get(n) != now.get(n)]
+    changed = [change for change in changed if change.split(" ")[0] not in free]
+    if changed:
+        raise ValueError(f"{folder} was made with other arguments ({'; '.join(changed)}): use another folder or remove it")
+
+
+def plain(arguments: Any) -> dict[str, Any]:
+    """A dataclass of arguments as plain data, as it is recorded."""
+    return json.loads(json.dumps(asdict(arguments), default=str))
+
+
+def record_run(folder: Path, arguments: Any) -> None:
+    """Write what made a folder: resolved arguments, versions and revision (`config.yaml`, `versions.json`)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "config.yaml", yaml.safe_dump(plain(arguments), sort_keys=True))
+    write_text(folder / "versions.json", canonical_json(versions()) + "\n")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, the packages that decide results, and the git revision (with `+changes` where dirty)."""
+    found = {"python": platform.python_version(), "revision": revision()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def revision() -> str:
+    """The checkout's git revision, or `unknown` outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
+        changes = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + ("+changes" if changes.stdout.strip() else "")

@@ -1,0 +1,65 @@
+"""Examples: one prompt and one completion each, with where they come from; the columns that TRL reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from intentfold.dialogue import Turn
+from intentfold.records import RECORD, canonical_json, content_hash, to_json
+
+EXAMPLE_VERSION = 1
+Mining = Literal["oracle", "corrupted", "failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an example comes from: enough to split, slice and trace it back."""
+
+    __pydantic_config__ = RECORD
+
+    episode: str
+    turn: int
+    split: str
+    wording: str
+    family: str
+    origin: str
+    license: str
+    load: int
+    mining: Mining
+    codec: str
+    template: str
+    phenomena: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A role's prompt, the completion it should give, and the privileged prompt that a self-teacher gets.
+
+    `privileged` is the same prompt with the right answer in it (design D4).
+    """
+
+    __pydantic_config__ = RECORD
+
+    version: Literal[1]
+    messages: tuple[Turn, ...]
+    privileged: tuple[Turn, ...]
+    completion: str
+    provenance: Provenance
+
+    def hash(self) -> str:
+        """Identity of the canonical content."""
+        return content_hash(canonical_json(to_json(self)))
+
+
+def trl_row(example: Example) -> dict[str, Any]:
+    """TRL's conversational prompt/completion columns, and the privileged prompt beside them."""
+
+    def messages(turns: tuple[Turn, ...]) -> list[dict[str, str]]:
+        return [{"role": turn.role, "content": turn.content} for turn in turns]
+
+    return {
+        "prompt": messages(example.messages),
+        "completion": [{"role": "assistant", "content": example.completion}],
+        "privileged_prompt": messages(example.privileged),
+    }

@@ -1,0 +1,43 @@
+"""The agent's prompt: the dialogue as it was, and the active state after it (IntentFlux, section 7.4).
+
+The history stands first and unchanged, what varies between conditions last (design D5): only the last user message
+carries the active state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from intentfold.codec.state import active_lines
+from intentfold.dialogue import Dialogue, Turn
+from intentfold.intent import IntentItem
+from intentfold.records import content_hash
+
+SYSTEM = "Do what the user wants now. Answer the last message; give the answer alone where a result is asked for."
+STATE = (
+    "\n\n[What holds now; anything earlier that is not in this list no longer counts]\n{items}"
+)
+REPAIR = "That answer breaks what was asked of its form: {violations}. Give the same answer again, in the right form, and nothing else."
+
+
+def agent_prompt(
+    dialogue: Dialogue, items: Sequence[IntentItem] | None, *, draft: str = "", violations: Sequence[str] = ()
+) -> Dialogue:
+    """The messages for one answer. `items` is the active state, None where the agent has the history alone.
+
+    With `violations` the agent is shown its `draft` and asked once to mend its form.
+    """
+    if not dialogue or dialogue[-1].role != "user":
+        raise ValueError("the dialogue to answer must end with a user turn")
+    last = dialogue[-1].content
+    if items is not None:
+        last += STATE.format(items=active_lines(tuple(items)) or "- nothing")
+    prompt = (Turn("system", SYSTEM), *dialogue[:-1], Turn("user", last))
+    if not violations:
+        return prompt
+    return (*prompt, Turn("assistant", draft), Turn("user", REPAIR.format(violations="; ".join(violations))))
+
+
+def agent_template_hash() -> str:
+    """Identity of the template."""
+    return content_hash("\x00".join((SYSTEM, STATE, REPAIR)))

@@ -1,0 +1,101 @@
+"""Codecs: round trips over arbitrary text, and parsers that are total."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intentfold.codec.edits import decode_edits, encode_edits
+from intentfold.codec.escape import escape, unescape
+from intentfold.codec.full import decode_state, encode_state
+from intentfold.codec.state import item_line, state_lines
+from intentfold.intent import Edit, IntentItem, IntentState, canonical, diff, fold, fold_leniently
+from tests.strategies import states, texts
+
+FRAGMENTS = ["ADD ", "REPLACE ", "REPRIORITIZE ", "DELETE ", "NONE", "1", "99", ": ", "x", "\n", "[", "] ", "(", "must", ") ", "+1", " || ", "\\"]
+outputs = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(states(), states())
+def test_edits_round_trip(own: IntentState, oracle: IntentState) -> None:
+    edits = diff(own, oracle)
+    assert decode_edits(encode_edits(edits), own) == (edits, ())
+
+
+@settings(max_examples=200, deadline=None)
+@given(states(), states())
+def test_full_states_round_trip(own: IntentState, oracle: IntentState) -> None:
+    edits, rejected = decode_state(encode_state(oracle), own)
+    assert rejected == ()
+    assert canonical(fold(own, edits)) == canonical(oracle)
+
+
+@settings(max_examples=500, deadline=None)
+@given(outputs, states())
+def test_parsers_are_total_and_states_stay_whole(text: str, own: IntentState) -> None:
+    edits, _ = decode_edits(text, own)
+    fold_leniently(own, edits)
+    edits, _ = decode_state(text, own)
+    fold(own, edits)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | texts, st.sampled_from(["", "|", ":|([", ";()"]))
+def test_escaping_gives_one_line_and_comes_back(text: str, marks: str) -> None:
+    line = escape(text, marks)
+    assert unescape(line) == text
+    assert len(line.splitlines()) <= 1
+    assert "<|" not in line
+
+
+@settings(max_examples=100, deadline=None)
+@given(states())
+def test_a_state_shows_one_line_an_item(own: IntentState) -> None:
+    assert len(state_lines(own).splitlines()) == max(1, len(own.items))
+
+
+def test_lines_as_documented() -> None:
+    edits = (
+        Edit("DELETE", id=3),
+        Edit("REPLACE", id=2, value="5"),
+        Edit("REPRIORITIZE", id=1, priority="optional"),
+        Edit("ADD", slot="seats", value="3", scope="Ana", priority="must"),
+        Edit("ADD", text="words of a goal"),
+        Edit("ADD", kind="conclusion", depends_on=(1, -1), slot="total nights", value="4"),
+    )
+    assert encode_edits(edits).splitlines() == [
+        "DELETE 3",
+        "REPLACE 2: 5",
+        "REPRIORITIZE 1: optional",
+        "ADD (must; for Ana) seats: 3",
+        "ADD : words of a goal",
+        "ADD conclusion [1,+1] total nights: 4",
+    ]
+    assert encode_edits(()) == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("hello", "not an edit"),
+        ("DELETE 1: x", "DELETE takes an id alone"),
+        ("REPLACE 1", "gives nothing after the colon"),
+        ("REPRIORITIZE 1: urgent", "priority must be one of"),
+        ("ADD seats", "reads `slot: value` or `: text`"),
+        ("ADD [1+] seats: 3", "dependencies must be ids"),
+        ("ADD (soon) seats: 3", "attribute must be a priority"),
+        ("", "no output"),
+        ("NONE\nDELETE 1", "NONE beside other lines"),
+        ("add seats: 3", "not an edit"),
+    ],
+)
+def test_a_line_that_is_no_edit_says_why(line: str, reason: str) -> None:
+    _, rejected = decode_edits(line, IntentState())
+    assert [r for r in rejected if reason in r.reason], rejected
+
+
+def test_an_item_shows_its_attributes() -> None:
+    item = IntentItem(3, "seats: 3", "conclusion", (1, 2), "seats", "3", scope="Ana", priority="must")
+    assert item_line(item) == "3 seats: 3 (must; for Ana) [1,2] conclusion"
