@@ -8,7 +8,6 @@ from typing import Any, Literal
 from intentfold.dialogue import Turn
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 
-EXAMPLE_VERSION = 1
 Mining = Literal["oracle", "corrupted", "failure"]
 
 

@@ -265,9 +265,7 @@ def _dependent_conclusions(id: int, items: Iterable[IntentItem]) -> set[int]:
     stale, frontier = set(), {id}
     while frontier:
         frontier = {
-            item.id
-            for item in items
-            if item.kind == "conclusion" and item.id not in stale and frontier & set(item.depends_on)
+            item.id for item in items if item.kind == "conclusion" and item.id not in stale and frontier & set(item.depends_on)
         }
         stale |= frontier
     return stale
@@ -303,8 +301,8 @@ def align(own: IntentState, oracle: IntentState) -> tuple[tuple[int, int], ...]:
 def diff(own: IntentState, oracle: IntentState) -> tuple[Edit, ...]:
     """Edits with `canonical(fold(own, diff(own, oracle))) == canonical(oracle)`.
 
-    Order: deletions, replacements, deletions of conclusions, reprioritisations, additions; each by id. Nothing that a fold does by itself
-    (stale conclusions) is written out.
+    Order: deletions, replacements, deletions of conclusions, reprioritisations, additions; each by id. Nothing that
+    a fold does by itself (stale conclusions) is written out.
     """
     to_oracle = dict(align(own, oracle))
     theirs = {item.id: item for item in oracle.items}

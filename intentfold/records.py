@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -25,9 +24,13 @@ class RecordError(ValueError):
     """A record that does not fit its schema; the message names file, line and field where known."""
 
 
-@cache
-def _adapter(cls: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(cls)
+_adapters: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(cls: type) -> TypeAdapter[Any]:
+    if cls not in _adapters:
+        _adapters[cls] = TypeAdapter(cls)
+    return _adapters[cls]
 
 
 def to_json(record: Any) -> dict[str, Any]:

@@ -63,9 +63,7 @@ class SourceTask:
         for position, goal in enumerate(self.goals):
             for needed in goal.depends_on:
                 if needed not in ids[:position]:
-                    raise ValueError(
-                        f"task {self.id}: goal {goal.id} depends on {needed!r}, which is not an earlier goal"
-                    )
+                    raise ValueError(f"task {self.id}: goal {goal.id} depends on {needed!r}, which is not an earlier goal")
 
     def hash(self) -> str:
         """Identity of the canonical content."""

@@ -10,7 +10,6 @@ from intentfold.intent import Edit, IntentState
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 from intentfold.task import SourceTask
 
-EPISODE_VERSION = 1
 Load = Literal[1, 3, 5]
 Split = Literal["train", "dev", "test", "held_out_family"]
 Wording = Literal["train", "dev", "test"]

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from intentfold.codec.escape import escape, split_unescaped, unescape
-from intentfold.intent import Edit, IntentState, Rejected
+from intentfold.intent import Edit, IntentState, Kind, Rejected
 from intentfold.task import Priority
 
 NONE = "NONE"
 MAX_LINES = 200
-_KINDS = ("conclusion", "format")
+_KINDS: tuple[Kind, ...] = ("conclusion", "format")
 _ATTRIBUTES = re.compile(r"\(((?:[^()\\]|\\.)*)\) ")
 _DEPENDS = re.compile(r"\[([+\d, ]+)\] ")
 _NUMBERED = re.compile(r"(REPLACE|DELETE|REPRIORITIZE) (\d{1,9})(?:: ?(.*))?$", re.DOTALL)
@@ -124,7 +124,8 @@ def _decode(line: str, state: IntentState) -> Edit | str:
 
 
 def _decode_add(rest: str) -> Edit | str:
-    kind, priority, scope = "goal", None, None
+    priority, scope = None, None
+    kind: Kind = "goal"
     depends: tuple[int, ...] = ()
     for word in _KINDS:
         if rest.startswith(word + " "):
@@ -148,13 +149,20 @@ def _decode_add(rest: str) -> Edit | str:
                 return f"attribute must be a priority or `for …`, got {first!r}"
         rest = rest[match.end() :]
     if rest.startswith(": "):
-        return Edit("ADD", text=unescape(rest[2:]), kind=kind, depends_on=depends, scope=scope, priority=priority)  # type: ignore[arg-type]
+        return Edit("ADD", text=unescape(rest[2:]), kind=kind, depends_on=depends, scope=scope, priority=priority)
     parts = split_unescaped(rest, ": ")
     if parts is None or not parts[0]:
         return "an added item reads `slot: value` or `: text`"
     value, words = _value_and_words(parts[1])
     return Edit(
-        "ADD", text=words, kind=kind, depends_on=depends, slot=unescape(parts[0]), value=value, scope=scope, priority=priority  # type: ignore[arg-type]
+        "ADD",
+        text=words,
+        kind=kind,
+        depends_on=depends,
+        slot=unescape(parts[0]),
+        value=value,
+        scope=scope,
+        priority=priority,
     )
 
 

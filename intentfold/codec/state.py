@@ -1,8 +1,8 @@
 """An intent state as the lines that a tracker or an agent reads.
 
-    1 destination city: Lisbon
-    2 seats: 3 (must; for Ana)
-    3 total nights: 4 [1,2] conclusion
+1 destination city: Lisbon
+2 seats: 3 (must; for Ana)
+3 total nights: 4 [1,2] conclusion
 """
 
 from __future__ import annotations

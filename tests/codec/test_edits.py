@@ -13,7 +13,26 @@ from intentfold.codec.state import item_line, state_lines
 from intentfold.intent import Edit, IntentItem, IntentState, canonical, diff, fold, fold_leniently
 from tests.strategies import states, texts
 
-FRAGMENTS = ["ADD ", "REPLACE ", "REPRIORITIZE ", "DELETE ", "NONE", "1", "99", ": ", "x", "\n", "[", "] ", "(", "must", ") ", "+1", " || ", "\\"]
+FRAGMENTS = [
+    "ADD ",
+    "REPLACE ",
+    "REPRIORITIZE ",
+    "DELETE ",
+    "NONE",
+    "1",
+    "99",
+    ": ",
+    "x",
+    "\n",
+    "[",
+    "] ",
+    "(",
+    "must",
+    ") ",
+    "+1",
+    " || ",
+    "\\",
+]
 outputs = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join)
 
 

@@ -1,0 +1,93 @@
+"""Build traces: source tasks become drifting dialogues with oracle states, every stale item verified by the grader.
+
+    python data_gen/build_traces.py --config configs/data_gen/build_traces/demo.yaml
+
+Killed and started again it goes on where it was and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from intentfold.sources.registry import FAMILIES
+from tqdm import tqdm
+
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.construct.build import Plan, Source, build_shard, merge, shards
+from intentfold.construct.splits import POOLS
+from intentfold.trace import Load
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What to build.
+
+    Args:
+        out: folder for {train,dev,test,held_out_family}.jsonl and report.json
+        families: built-in family -> number of tasks
+        benchmarks: real benchmark (bfcl, spider, gsm8k) -> number of tasks, read from `data`
+        data: folder that holds the real benchmarks
+        loads: stale loads b, dealt to the tasks in turn
+        held_out_families: families that go to held_out_family.jsonl whole
+        pool: keep only tasks of one named pool (calibration, training, general_test)
+        seed: seed of tasks and dialogues
+        workers: worker processes, 0 for one a core
+    """
+
+    out: Path
+    families: dict[str, int] = field(default_factory=dict)
+    benchmarks: dict[str, int] = field(default_factory=dict)
+    data: Path | None = None
+    loads: list[Load] = field(default_factory=lambda: [1, 3])
+    held_out_families: list[str] = field(default_factory=list)
+    pool: str | None = None
+    seed: int = 0
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.families if name not in FAMILIES]
+        if unknown:
+            raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
+        if self.benchmarks and self.data is None:
+            raise ValueError(f"benchmarks: {sorted(self.benchmarks)} need `data`, the folder that holds them")
+        if self.pool is not None and self.pool not in POOLS:
+            raise ValueError(f"pool must be one of {sorted(POOLS)}, got {self.pool!r}")
+        if not self.families and not self.benchmarks:
+            raise ValueError("families and benchmarks are both empty: nothing to build")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    check_same_run(args.out, args, free=("workers",))
+    if (args.out / "report.json").exists():
+        print(f"{args.out} is complete")
+        return
+    record_run(args.out, args)
+    sources = [Source(name, count) for name, count in sorted(args.families.items())]
+    sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
+    plan = Plan(tuple(sources), tuple(args.loads), args.seed, tuple(args.held_out_families), args.pool, args.data)
+    folder = args.out / "shards"
+    folder.mkdir(parents=True, exist_ok=True)
+    workers = args.workers or len(os.sched_getaffinity(0))
+    started, built = time.monotonic(), 0
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = [pool.submit(build_shard, plan, shard, folder) for shard in shards(plan)]
+        for job in tqdm(as_completed(jobs), total=len(jobs), desc="shards"):
+            built += job.result()
+    minutes = (time.monotonic() - started) / 60
+    report = merge(plan, folder, args.out)
+    shutil.rmtree(folder)
+    for split, counts in report["counts"].items():
+        print(f"{split}: {sum(counts.values())} episodes {counts}")
+    print(f"left out: {report['left']}")
+    print(f"{built} grader-verified episodes in {minutes:.2f} min on {workers} workers")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Construction: source tasks become episodes, with stale items whose consequence is executed."""

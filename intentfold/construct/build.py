@@ -1,0 +1,167 @@
+"""Building many episodes: shards that any worker can make, and the merge that every order of work agrees on (D9)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+from intentfold.construct.episode import build_episode
+from intentfold.construct.leakage import TrainingIndex, check_leakage
+from intentfold.construct.splits import in_pool, split_of
+from intentfold.construct.stale import Unbuildable
+from intentfold.records import RECORD, canonical_json, read_jsonl, write_jsonl, write_text
+from intentfold.sources.real import load
+from intentfold.sources.registry import builtin_task
+from intentfold.task import SourceTask
+from intentfold.trace import Episode, Load, Split, Wording
+
+SHARD_TASKS = 32
+SPLITS: tuple[Split, ...] = get_args(Split)
+WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where tasks come from: `count` tasks of a built-in family, or of a real benchmark under the data path."""
+
+    name: str
+    count: int
+    real: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides the bytes of a build."""
+
+    sources: tuple[Source, ...]
+    loads: tuple[Load, ...]
+    seed: int
+    held_out_families: tuple[str, ...] = ()
+    pool: str | None = None
+    data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Tasks `first` to `last` (not included) of one source."""
+
+    number: int
+    source: Source
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A task that became no episode, and why."""
+
+    __pydantic_config__ = RECORD
+
+    task: str
+    family: str
+    reason: str
+
+
+def shards(plan: Plan) -> list[Shard]:
+    """The work of a plan in pieces, in a fixed order."""
+    pieces: list[Shard] = []
+    for source in plan.sources:
+        for first in range(0, source.count, SHARD_TASKS):
+            pieces.append(Shard(len(pieces), source, first, min(first + SHARD_TASKS, source.count)))
+    return pieces
+
+
+def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
+    """Write one shard's episodes and leftovers; a shard that stands there already is kept. Returns the episodes written."""
+    target = folder / f"{shard.number:05d}.jsonl"
+    if target.exists():
+        return 0
+    episodes: list[Episode] = []
+    left: list[Left] = []
+    for index in range(shard.first, shard.last):
+        task = _task(plan, shard.source, index)
+        if task is None:
+            continue
+        split = _split(plan, task)
+        if split is None:
+            continue
+        stale_load = plan.loads[index % len(plan.loads)]
+        try:
+            episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed))
+        except Unbuildable as reason:
+            left.append(Left(task.id, task.family, str(reason)))
+    write_jsonl(folder / f"{shard.number:05d}.left.jsonl", left)
+    write_jsonl(target, episodes)
+    return len(episodes)
+
+
+def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
+    if not source.real:
+        return builtin_task(source.name, plan.seed, index)
+    assert plan.data is not None
+    tasks = _real_tasks(source.name, plan.data)
+    return tasks[index] if index < len(tasks) else None
+
+
+@lru_cache(maxsize=4)
+def _real_tasks(name: str, data: Path) -> tuple[SourceTask, ...]:
+    return tuple(load(name, data).tasks)
+
+
+def _split(plan: Plan, task: SourceTask) -> Split | None:
+    if plan.pool is not None:
+        if not in_pool(task.origin, task.family, plan.pool):
+            return None
+        return "train" if plan.pool == "training" else "test"
+    split = split_of(task.origin, task.family, plan.held_out_families)
+    official = task.payload.get("benchmark_split")
+    # A benchmark's own test problems are never trained on, nor its training problems tested on.
+    if official == "test" and split != "held_out_family":
+        return "test"
+    return "dev" if official == "train" and split == "test" else split
+
+
+def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
+    """Join the shards into one file a split, drop held-out episodes that the training part gives away, and report.
+
+    One origin gives one episode a load: later ones are dropped. Raises `LeakageError` if a leak is left.
+    """
+    by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
+    left: Counter[str] = Counter()
+    seen: set[tuple[str, str, int]] = set()
+    for shard in shards(plan):
+        for note in read_jsonl(folder / f"{shard.number:05d}.left.jsonl", Left):
+            left[f"{note.family}: {note.reason.split(':')[0]}"] += 1
+        for episode in read_jsonl(folder / f"{shard.number:05d}.jsonl", Episode):
+            identity = (episode.task.family, episode.task.origin, episode.load)
+            if identity in seen:
+                left[f"{episode.task.family}: origin built before"] += 1
+                continue
+            seen.add(identity)
+            by_split[episode.split].append(episode)
+    index = TrainingIndex(by_split["train"])
+    for split in SPLITS[1:]:
+        kept = []
+        for episode in by_split[split]:
+            leaks = index.leaks(episode)
+            if leaks:
+                left[f"{episode.task.family}: leak by {leaks[0].kind}"] += 1
+            else:
+                kept.append(episode)
+        by_split[split] = kept
+        check_leakage(by_split["train"], kept)
+    for split, episodes in by_split.items():
+        write_jsonl(out / f"{split}.jsonl", episodes)
+    report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
+    write_text(out / "report.json", canonical_json(report) + "\n")
+    return report
+
+
+def _counts(by_split: dict[Split, list[Episode]]) -> dict[str, dict[str, int]]:
+    return {
+        split: dict(sorted(Counter(f"{episode.task.family} b={episode.load}" for episode in episodes).items()))
+        for split, episodes in by_split.items()
+    }

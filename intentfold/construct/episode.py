@@ -1,0 +1,229 @@
+"""Building one episode: a task, its stale items, a schedule, and the words of both sides (IntentFlux, section 3)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from intentfold.construct.schedule import Step, Thread, plan, with_priorities
+from intentfold.construct.simulator import (
+    Clause,
+    Reply,
+    Scene,
+    agent_reply,
+    apply_step,
+    capitalise,
+    compose,
+    word_step,
+)
+from intentfold.construct.stale import Grader, find_stale, stale_records, verify_reference
+from intentfold.construct.wording import say
+from intentfold.dialogue import Dialogue, Turn
+from intentfold.graders import grade
+from intentfold.intent import Edit, IntentState, diff, fold
+from intentfold.task import Goal, SourceTask
+from intentfold.trace import Episode, EpisodeTurn, Load, Split, Wording
+
+CHAT_SHARE = 0.12
+EDITS_PER_TURN = ((1, 0.62), (2, 0.28), (3, 0.10))
+
+
+def build_episode(task: SourceTask, load: Load, split: Split, wording: Wording, seed: int, grader: Grader = grade) -> Episode:
+    """The episode of `task` at stale load `load`; the same arguments give the same episode.
+
+    Raises `Unbuildable` with the reason where the task's consequences do not hold up.
+    """
+    rng = random.Random(f"{seed}/{task.id}/{load}/{wording}")
+    verify_reference(task, grader)
+    stale = find_stale(task, load, rng, grader)
+    goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng)
+    threads = plan(goals, stale, load, rng)
+    turns = _Director(task, threads, wording, rng).play()
+    clean = clean_request(task, goals, wording, rng)
+    return Episode(
+        version=1,
+        id=f"{task.id}-b{load}-{wording}-{seed}",
+        task=task,
+        load=load,
+        split=split,
+        wording=wording,
+        seed=seed,
+        stale=stale_records(stale),
+        turns=turns,
+        clean=clean,
+        no_drift=no_drift(turns, clean, goals, wording, rng),
+    )
+
+
+class _Director:
+    """Plays a schedule turn by turn, keeping the oracle state."""
+
+    def __init__(self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random) -> None:
+        self.wording, self.rng, self.threads = wording, rng, threads
+        self.formats = [goal for goal in task.goals if goal.kind == "format"]
+        self.task = task
+        self.scene = Scene(IntentState())
+        self.conclusion: Reply | None = None
+        self.at_once: Thread | None = None
+        self.next_thread: Thread | None = None
+        self.done: set[str] = set()
+
+    def play(self) -> tuple[EpisodeTurn, ...]:
+        turns: list[EpisodeTurn] = []
+        while any(thread.steps for thread in self.threads) or self.formats:
+            turns.append(self._turn(first=not turns))
+        final = capitalise(say(self.wording, "final", self.rng)) + self.rng.choice(".!")
+        turns.append(self._record(final, self.scene.state, ("final",), last=True))
+        return tuple(turns)
+
+    def _turn(self, first: bool) -> EpisodeTurn:
+        if self.at_once is None and not first and self.rng.random() < CHAT_SHARE:
+            return self._chat()
+        chosen = self._choose(first)
+        scene, state = self.scene, self.scene.state
+        if self.conclusion is not None and self.conclusion.conclusion is not None:
+            state = _with_conclusion(state, self.conclusion)
+        clauses: list[Clause] = []
+        steps: list[Step] = []
+        for thread in chosen:
+            step = thread.steps[0]
+            # Later clauses are worded against the scene that the earlier ones left.
+            here = replace(scene, state=state, asked=None if clauses else scene.asked, last=() if clauses else scene.last)
+            clause = word_step(step, thread.name, here, self.wording, self.rng)
+            if clause.alone and clauses:
+                continue
+            state = apply_step(state, scene.ids, thread.name, step)
+            thread.steps.pop(0)
+            self.done.add(thread.name)
+            clauses.append(clause)
+            steps.append(step)
+            if clause.alone:
+                break
+        if self.formats and (not clauses or self.rng.random() < 0.3):
+            clauses.append(Clause(say(self.wording, "format", self.rng, text=self.formats.pop(0).text.rstrip(".")), ("format",)))
+        change = any(step.kind != "state" for step in steps)
+        text = compose(clauses, change, self.wording, self.rng)
+        if first:
+            text = f"{self.task.request} {text}"
+        phenomena = tuple(
+            sorted({p for clause in clauses for p in clause.phenomena} | ({"several"} if len(steps) > 1 else set()))
+        )
+        self.at_once = None
+        if len(clauses) == 1 and len(steps) == 1 and chosen[0].steps and chosen[0].steps[0].at_once:
+            self.at_once = chosen[0]
+        scene.last = tuple(steps) if len(clauses) == 1 else ()
+        return self._record(text, state, phenomena)
+
+    def _choose(self, first: bool) -> list[Thread]:
+        if self.at_once is not None:
+            return [self.at_once]
+        ready = [t for t in self.threads if t.steps and t.needs <= self.done]
+        self._cancel_missed(ready)
+        count = self.rng.choices([n for n, _ in EDITS_PER_TURN], [w for _, w in EDITS_PER_TURN])[0]
+        if first:
+            # A dialogue opens with something wanted, not with a decoy alone.
+            stated = [t for t in ready if not t.name.startswith("decoy")]
+            ready = stated or ready
+        chosen = self.rng.sample(ready, min(count, len(ready)))
+        if self.next_thread is not None and self.next_thread in ready and self.rng.random() < 0.8:
+            chosen = [self.next_thread, *(t for t in chosen if t is not self.next_thread)][:count]
+        # A step that the next turn takes back at once stands alone in its turn.
+        leading = [t for t in chosen if len(t.steps) > 1 and t.steps[1].at_once]
+        return leading[:1] or chosen
+
+    def _cancel_missed(self, ready: Sequence[Thread]) -> None:
+        for thread in ready:
+            if thread.steps[0].at_once:
+                thread.steps[0] = replace(thread.steps[0], at_once=False)
+
+    def _chat(self) -> EpisodeTurn:
+        rng, state = self.rng, self.scene.state
+        if self.conclusion is not None and self.conclusion.conclusion is not None:
+            state = _with_conclusion(state, self.conclusion)
+        goals = [item for item in state.items if item.kind == "goal" and item.slot is not None]
+        values = [v for p in self.task.payload["parameters"].values() for v in p["values"]]
+        act = rng.choices(["chat", "mention", "confirm", "confirm_all", "ask_status"], [4, 2, 2, 1, 1])[0]
+        if (act == "confirm" and not goals) or (act == "mention" and not values):
+            act = "chat"
+        fields = {}
+        if act == "confirm":
+            item = rng.choice(goals)
+            fields = {"slot": item.slot or "", "value": item.value or ""}
+        elif act == "mention":
+            fields = {"value": rng.choice(values)}
+        clause = Clause(say(self.wording, act, rng, **fields), (), fields=tuple(fields.values()))
+        text = compose([clause], False, self.wording, rng)
+        self.scene.last = ()
+        return self._record(text, state, ("chat" if act == "chat" else act,), chatted=True)
+
+    def _record(
+        self, user: str, target: IntentState, phenomena: tuple[str, ...], chatted: bool = False, last: bool = False
+    ) -> EpisodeTurn:
+        before = self.scene.state
+        if last and self.conclusion is not None and self.conclusion.conclusion is not None:
+            target = _with_conclusion(before, self.conclusion)
+        edits = diff(before, target)
+        state = fold(before, edits)
+        self._renumber(target, state)
+        self.scene.state = state
+        reply = Reply("")
+        if not last:
+            waiting = [t for t in self.threads if t.steps and t.steps[0].kind == "state" and t.needs <= self.done]
+            self.next_thread = self.rng.choice(waiting) if waiting else None
+            next_slot = None if self.next_thread is None else self.next_thread.steps[0].goal.slot
+            reply = agent_reply(state, next_slot, self.task.payload.get("conclusions", ()), chatted, self.wording, self.rng)
+        self.conclusion = reply
+        self.scene.asked, self.scene.recap = reply.asked, reply.recap
+        if reply.asked is None:
+            self.next_thread = None
+        return EpisodeTurn(user, edits, state, phenomena, reply.text)
+
+    def _renumber(self, target: IntentState, state: IntentState) -> None:
+        """The oracle's ids are those of its own edits: what a turn added and took back within itself leaves no gap."""
+        place = {(item.kind, item.slot, item.text, item.scope): item.id for item in state.items}
+        for thread, id in list(self.scene.ids.items()):
+            item = target.get(id)
+            if item is None:
+                del self.scene.ids[thread]
+            else:
+                self.scene.ids[thread] = place[(item.kind, item.slot, item.text, item.scope)]
+
+
+def _with_conclusion(state: IntentState, reply: Reply) -> IntentState:
+    item = reply.conclusion
+    assert item is not None
+    return fold(state, [Edit("ADD", kind="conclusion", depends_on=item.depends_on, slot=item.slot, value=item.value)])
+
+
+def clean_request(task: SourceTask, goals: Sequence[Goal], wording: Wording, rng: random.Random) -> str:
+    """The single-turn, fully specified task: the request and every final goal, in order."""
+    sentences = [task.request]
+    for goal in goals:
+        if goal.slot is None:
+            words = goal.text
+        elif goal.scope is not None:
+            words = say(wording, "add_for", rng, slot=goal.slot, value=goal.value or "", scope=goal.scope)
+        else:
+            act = "add" if goal.priority is None else f"add_{goal.priority}"
+            words = say(wording, act, rng, slot=goal.slot, value=goal.value or "")
+        sentences.append(capitalise(words, *filter(None, (goal.value, goal.slot))).rstrip(".") + ".")
+    sentences += [goal.text.rstrip(".") + "." for goal in task.goals if goal.kind == "format"]
+    return " ".join(sentences)
+
+
+def no_drift(turns: Sequence[EpisodeTurn], clean: str, goals: Sequence[Goal], wording: Wording, rng: random.Random) -> Dialogue:
+    """The turn-matched control (IntentFlux, section 5.1): final requirements first, then no-change confirmations of
+    a length comparable to the drifting turn's, then the same neutral request."""
+    dialogue = [Turn("user", clean)]
+    slotted = [goal for goal in goals if goal.slot is not None]
+    for turn in turns[1:-1]:
+        dialogue.append(Turn("assistant", capitalise(say(wording, "agent_ack", rng))))
+        sentences = [capitalise(say(wording, "confirm_all", rng)) + "."]
+        while slotted and sum(map(len, sentences)) < 0.7 * len(turn.user):
+            goal = rng.choice(slotted)
+            slot, value = goal.slot or "", goal.value or ""
+            sentences.append(capitalise(say(wording, "confirm", rng, slot=slot, value=value), value, slot) + ".")
+        dialogue.append(Turn("user", " ".join(sentences)))
+    dialogue += [Turn("assistant", capitalise(say(wording, "agent_ack", rng))), Turn("user", turns[-1].user)]
+    return tuple(dialogue)

@@ -1,0 +1,1 @@
+"""Mining: traces become supervised examples."""

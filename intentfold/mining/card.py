@@ -1,0 +1,71 @@
+"""The dataset folder that mining leaves: JSON lines a split and a dataset card that the `datasets` library reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from intentfold.example import Example
+from intentfold.records import write_jsonl, write_text
+
+
+def write_dataset(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any]) -> None:
+    """Write `<split>.jsonl` and README.md (the card: counts, licences, hashes, how it was made).
+
+    Raises `ValueError` where there is no example at all. The card is written last: a folder with a card is whole.
+    """
+    if not any(splits.values()):
+        raise ValueError(f"{folder}: no examples to write; were the traces empty?")
+    for split, examples in splits.items():
+        write_jsonl(folder / f"{split}.jsonl", examples)
+    write_text(folder / "README.md", _card(folder, splits, made_by))
+
+
+def dataset_hash(folder: Path) -> str:
+    """Identity of a dataset folder: a digest over the bytes of its splits, by name."""
+    digest = hashlib.sha256()
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise FileNotFoundError(
+            f"{folder}: expected a dataset folder with <split>.jsonl files, as data_gen/mine_examples.py writes"
+        )
+    for path in files:
+        digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any]) -> str:
+    examples = [example for split in splits.values() for example in split]
+    first = examples[0].provenance
+    licenses = Counter(example.provenance.license for example in examples)
+    files = [{"split": split, "path": f"{split}.jsonl"} for split, rows in splits.items() if rows]
+    header = {
+        "configs": [{"config_name": "default", "data_files": files}],
+        "license": sorted(name.lower() for name in licenses),
+        "tags": ["intent-tracking", "intentfold"],
+    }
+    table = ["| split | examples | episodes | mined from | families | loads |", "|---|---|---|---|---|---|"]
+    for split, rows in splits.items():
+        told = [row.provenance for row in rows]
+        cells = (Counter(p.mining for p in told), Counter(p.family for p in told), Counter(p.load for p in told))
+        columns = " | ".join(_listed(cell) for cell in cells)
+        table.append(f"| {split} | {len(rows)} | {len({p.episode for p in told})} | {columns} |")
+    paragraphs = [
+        f"---\n{yaml.safe_dump(header, sort_keys=False)}---",
+        "# Tracker examples",
+        "One row is one fold: the tracker's prompt, the privileged prompt of a self-teacher, and the right completion.",
+        "\n".join(table),
+        f"Licences: {_listed(licenses)}.",
+        f"Codec `{first.codec}`, template hash `{first.template}`, dataset hash `{dataset_hash(folder)}`.",
+        f"Made by `data_gen/mine_examples.py` with\n\n```yaml\n{yaml.safe_dump(dict(made_by), sort_keys=True)}```",
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _listed(counts: Mapping[Any, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))

@@ -1,0 +1,88 @@
+"""The right edits from any state that a tracker may be in (design D3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from intentfold.codec.state import retired_lines, state_lines
+from intentfold.dialogue import Dialogue
+from intentfold.intent import Edit, IntentItem, IntentState, diff, fold_leniently, key, normalise
+from intentfold.trace import Episode
+
+
+def shown(dialogue: Dialogue, window: int | None) -> Dialogue:
+    """The part of the dialogue that a window of that many messages shows (see `tracker_prompt`)."""
+    return dialogue if window is None else dialogue[-window:]
+
+
+def supported_edits(own: IntentState, episode: Episode, turn: int, window: int | None) -> tuple[Edit, ...]:
+    """`diff(own, oracle)` after user turn `turn`, limited to what the prompt's evidence supports.
+
+    With the whole history every repair is supported. With a window, an edit is supported if it is about something
+    that the oracle changed within the window, or that the window names by slot and value; and a new value must be
+    readable somewhere in the prompt. Repairs that need turns out of sight would teach invention.
+    """
+    wanted = diff(own, episode.turns[turn].state)
+    if window is None:
+        return wanted
+    touched = _touched(episode, turn, window)
+    said = normalise(" ".join(t.content for t in shown(episode.drift(turn), window)))
+    visible = normalise(f"{said}\n{retired_lines(own)}\n{state_lines(own)}")
+    kept: list[Edit] = []
+    place: dict[int, int] = {}  # k-th wanted ADD -> k-th kept ADD
+    wanted_adds = 0
+    for edit in wanted:
+        item = _subject(own, edit)
+        if edit.op == "ADD":
+            wanted_adds += 1
+            if not all(d > 0 or -d in place for d in edit.depends_on):
+                continue
+            edit = replace(edit, depends_on=tuple(d if d > 0 else -place[-d] for d in edit.depends_on))
+        named = item.slot is not None and normalise(item.slot) in said and normalise(item.value or "") in said
+        new = normalise(edit.value or edit.text or "")
+        if (key(item) in touched or (named and edit.op != "DELETE")) and new in visible:
+            kept.append(edit)
+            if edit.op == "ADD":
+                place[wanted_adds] = len(place) + 1
+    # An edit may have rested on one that was left out (a repeat before a deletion): what does not fold is no target.
+    return _foldable(own, kept)
+
+
+def _foldable(own: IntentState, edits: list[Edit]) -> tuple[Edit, ...]:
+    while True:
+        _, rejected = fold_leniently(own, edits)
+        if not rejected:
+            return tuple(edits)
+        for position in range(len(edits)):
+            if fold_leniently(own, edits[: position + 1])[1]:
+                if edits[position].op == "ADD":
+                    # Later additions may name this one.
+                    return tuple(edits[:position])
+                del edits[position]
+                break
+
+
+def _subject(own: IntentState, edit: Edit) -> IntentItem:
+    """The item that the edit is about, with the value that it would have."""
+    if edit.op == "ADD":
+        text = edit.text if edit.text is not None else f"{edit.slot}: {edit.value}"
+        return IntentItem(0, text, edit.kind, (), edit.slot, edit.value, edit.scope, edit.priority)
+    item = own.get(edit.id or 0)
+    assert item is not None
+    return item if edit.value is None or item.slot is None else replace(item, value=edit.value)
+
+
+def _touched(episode: Episode, turn: int, window: int) -> set[tuple[str, ...]]:
+    keys: set[tuple[str, ...]] = set()
+    user_turns = (window + 1) // 2
+    for position in range(max(0, turn - user_turns + 1), turn + 1):
+        before = episode.turns[position - 1].state if position else IntentState()
+        for edit in episode.turns[position].edits:
+            keys.add(key(_subject(before, edit)))
+            if edit.op == "REPLACE" and edit.text is not None:
+                # An item without a slot is about its words, old and new.
+                keys.add(key(IntentItem(0, edit.text)))
+        after = {key(item) for item in episode.turns[position].state.items}
+        # Conclusions that fell with what they rested on.
+        keys |= {key(item) for item in before.items if key(item) not in after}
+    return keys
