@@ -421,7 +421,7 @@ def test_it_says_what_it_uses(box: Sandbox) -> None:
 
 def test_another_platform_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, make_task: Make) -> None:
     monkeypatch.setattr(isolation.platform, "machine", lambda: "aarch64")
-    with Sandbox() as sandbox, pytest.raises(SandboxUnavailable, match="seccomp.*aarch64"):
+    with Sandbox() as sandbox, pytest.raises(SandboxUnavailable, match=r"seccomp.*aarch64"):
         sandbox.run_python(HONEST, [{"function": "f", "args": [1]}])
 
 

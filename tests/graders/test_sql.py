@@ -28,7 +28,7 @@ INSERT INTO singer VALUES (1, 'Ann', 30, 0.1, x'00ff'), (2, 'Bob', 25, 0.2, NULL
 
 @pytest.fixture
 def make_sql(make_task: Make, box: Sandbox) -> Callable[..., SourceTask]:
-    return lambda query, script=SCRIPT: make_task("sql", {"sql": query}, database={"script": script})
+    return lambda query, script=SCRIPT: make_task("sql", {"sql": query}, database={"script": [script]})
 
 
 TABLE = [
@@ -160,15 +160,15 @@ def test_many_databases_share_the_zygote(box: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("reference", "database", "field"),
     [
-        ({}, {"script": SCRIPT}, r"reference\.sql: is missing"),
-        ({"sql": "SELECT nom FROM singer"}, {"script": SCRIPT}, r"reference\.sql: .*no such column"),
-        ({"sql": "DELETE FROM singer"}, {"script": SCRIPT}, r"reference\.sql: .*not authorized"),
-        ({"sql": "SELECT (("}, {"script": SCRIPT}, r"reference\.sql"),
-        ({"sql": "SELECT 1"}, {"script": "CREATE TABEL t"}, "database: .*syntax error"),
-        ({"sql": "SELECT 1"}, {"script": "ATTACH '/tmp/x' AS x;"}, "database: .*not authorized"),
+        ({}, {"script": [SCRIPT]}, r"reference\.sql: is missing"),
+        ({"sql": "SELECT nom FROM singer"}, {"script": [SCRIPT]}, r"reference\.sql: .*no such column"),
+        ({"sql": "DELETE FROM singer"}, {"script": [SCRIPT]}, r"reference\.sql: .*not authorized"),
+        ({"sql": "SELECT (("}, {"script": [SCRIPT]}, r"reference\.sql"),
+        ({"sql": "SELECT 1"}, {"script": ["CREATE TABEL t"]}, "database: .*syntax error"),
+        ({"sql": "SELECT 1"}, {"script": ["ATTACH '/tmp/x' AS x;"]}, "database: .*not authorized"),
         ({"sql": "SELECT 1"}, {"path": "/nowhere/at/all"}, "database: .*/nowhere/at/all"),
         ({"sql": "SELECT 1"}, {"path": __file__}, "database: .*not a database"),
-        ({"sql": "SELECT 1"}, {"path": "x", "script": "y"}, "database: must hold either"),
+        ({"sql": "SELECT 1"}, {"path": "x", "script": ["y"]}, "database: must hold either"),
         ({"sql": "SELECT 1"}, {}, "database: is empty"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Source tasks: built-in executable families, and loaders for real benchmarks."""

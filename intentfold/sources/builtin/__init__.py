@@ -1,0 +1,1 @@
+"""Built-in executable families: unlimited tasks from a seed, with no download."""

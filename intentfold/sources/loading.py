@@ -1,0 +1,63 @@
+"""What every loader of a benchmark shares: its report, its errors, and reading its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intentfold.task import SourceTask
+
+
+class SourceError(ValueError):
+    """A benchmark's file that is missing or malformed; the message names file, line and field."""
+
+
+class Skip(Exception):
+    """A record that is well-formed but makes no task, with the reason (counted by the loader)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """The tasks of a benchmark, and how many records made none, by reason."""
+
+    tasks: tuple[SourceTask, ...]
+    skipped: Mapping[str, int]
+
+
+def expect_file(path: Path, what: str) -> Path:
+    """The path itself; raises `SourceError` saying what should have been there."""
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; expected {what}")
+    return path
+
+
+def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(`file:line`, record) for every JSON line, each with `fields` of the given types."""
+    with expect_file(path, what).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                where = f"{path}:{number}"
+                yield where, checked(where, parsed(where, line), fields)
+
+
+def parsed(where: str, text: str) -> Any:
+    """JSON data; raises `SourceError` with the place."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SourceError(f"{where}: not JSON: {error}") from None
+
+
+def checked(where: str, record: Any, fields: Mapping[str, type]) -> dict[str, Any]:
+    """The record, once it is known to be an object that holds `fields` of the given types."""
+    if not isinstance(record, dict):
+        raise SourceError(f"{where}: expected an object, got {str(record)[:80]!r}")
+    for name, kind in fields.items():
+        if name not in record:
+            raise SourceError(f"{where}: field {name} is missing")
+        if not isinstance(record[name], kind):
+            raise SourceError(f"{where}: field {name} must be {kind.__name__}, got {str(record[name])[:80]!r}")
+    return record

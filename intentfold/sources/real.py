@@ -1,0 +1,24 @@
+"""The real benchmarks by name, each loaded from a folder that the user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from intentfold.sources.bfcl import load_bfcl
+from intentfold.sources.gsm8k import load_gsm8k
+from intentfold.sources.loading import LoadReport
+from intentfold.sources.spider import load_spider
+
+LOADERS: dict[str, Callable[[Path], LoadReport]] = {"bfcl": load_bfcl, "spider": load_spider, "gsm8k": load_gsm8k}
+
+
+def load(name: str, folder: Path) -> LoadReport:
+    """The tasks of benchmark `name` from its upstream files in `folder`.
+
+    Raises `ValueError` on an unknown name and `SourceError` (naming file, line and field) on files that are missing
+    or malformed.
+    """
+    if name not in LOADERS:
+        raise ValueError(f"benchmark must be one of {sorted(LOADERS)}, got {name!r}")
+    return LOADERS[name](folder)
