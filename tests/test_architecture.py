@@ -25,7 +25,7 @@ WITHIN = {
     ("task", "records"), ("intent", "records"), ("intent", "task"), ("dialogue", "records"), ("asset", "records"), ("asset", "intent"),
     ("prompts", "codec"), ("trace", "codec"), ("example", "codec"),
 }  # fmt: skip
-HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf", "matplotlib"}
+HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}
 HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py")
 SCRIPT_LINES = 150
 

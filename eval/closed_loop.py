@@ -1,0 +1,150 @@
+"""Run episodes under clean, no_drift, drift, tracker and oracle_state; report scores, gaps and what each tracker got right.
+
+    python eval/closed_loop.py --config configs/eval/closed_loop/smollm2.yaml
+
+Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json (paired
+differences with their verdicts), cases.jsonl (every answer and its grade), folds.ARM.jsonl (every fold), report.md.
+Completions and grades are journaled as they come: a run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from intentfold.config import parse, record_run
+from intentfold.graders import grade
+from intentfold.metrics import report
+from intentfold.metrics.scores import Case, score_gain
+from intentfold.metrics.state import Ratio, fold_records, measure, rejections
+from intentfold.metrics.statistics import MARGIN, Comparison
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.records import read_jsonl_quarantining, to_json, write_jsonl
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.episodes import CONTROLS, control_view, track, track_forced, tracker_view
+from intentfold.runtime.gate import answer_through_gate
+from intentfold.runtime.journal import Journal, JournaledBackend, journaled_grade
+from intentfold.runtime.model_agent import ModelAgent
+from intentfold.runtime.roles import Agent, View
+from intentfold.runtime.scripted import ExecutorAgent
+from intentfold.trace import Episode
+
+
+@dataclass
+class Arguments:
+    """One closed-loop run.
+
+    Args:
+        episodes: JSON lines of episodes
+        out: folder that the run leaves
+        arms: the trackers, by name
+        comparisons: pairs of arms whose paired difference, first − second, is reported, by name
+        agent: the model that answers; null for the state executor
+        margin: margin of equivalence and non-inferiority
+        codec: what the trackers write
+        window: how many messages the trackers see; null for all
+        teacher_forced: also fold every turn from the oracle's state, for exact edits
+        limit: run only so many episodes, the first of the file; null for all
+        max_tokens: most tokens that a fold may write
+        batch_size: rows decoded at once in process; a kill loses at most twice as many
+        dtype, device: of in-process models
+        chat_template_kwargs: for the models' chat templates, the same as in training
+    """
+
+    episodes: Path
+    out: Path
+    arms: dict[str, Model]
+    comparisons: dict[str, tuple[str, str]] = field(default_factory=dict)
+    agent: Model | None = None
+    margin: float = MARGIN
+    codec: Codec = "delta"
+    window: int | None = WINDOW
+    teacher_forced: bool = True
+    limit: int | None = None
+    max_tokens: int = 128
+    batch_size: int = 32
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # The parser hands nested models on as plain mappings.
+        self.arms = {name: arm if isinstance(arm, Model) else Model(**arm) for name, arm in self.arms.items()}
+        self.agent = self.agent if self.agent is None or isinstance(self.agent, Model) else Model(**self.agent)
+        for name, pair in self.comparisons.items():
+            if not set(pair) <= self.arms.keys():
+                raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    for what, model in {"agent": args.agent, **{f"arms.{arm}": model for arm, model in args.arms.items()}}.items():
+        if model is not None and (missing := model.missing()):
+            raise SystemExit(f"{what}: {missing}")
+    record_run(args.out, args)
+    episodes, bad = read_jsonl_quarantining(args.episodes, Episode, args.out / "quarantine.jsonl")
+    episodes = episodes[: args.limit]
+    if not episodes:
+        raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
+    completions, grades = Journal(args.out / "completions.jsonl"), Journal(args.out / "grades.jsonl")
+    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
+    backends = Backends(**options)
+    agent: Agent = ExecutorAgent()
+    if args.agent is not None:  # with weights of its own: the trackers switch adapters on theirs
+        agent = ModelAgent(JournaledBackend(Backends(**options).make(args.agent), completions))
+    written: list[dict[str, Any]] = []
+
+    def answer(arm: str, condition: str, views: Sequence[View]) -> list[Case]:
+        cases = []
+        gated = answer_through_gate(agent, views)
+        for episode, one in tqdm(list(zip(episodes, gated, strict=True)), desc=f"{arm} {condition}: grades"):
+            found = journaled_grade(grades, episode.task, one.answer, grade)
+            cases.append(Case(episode.id, episode.task.origin, found))
+            written.append({"arm": arm, "condition": condition, "episode": episode.id, **to_json(one), "grade": to_json(found)})
+        return cases
+
+    rows: list[report.Row] = []
+    controls: dict[str, list[Case]] = {}
+    for condition in CONTROLS:
+        views = [control_view(episode, condition, executor=args.agent is None) for episode in episodes]
+        controls[condition] = answer(report.NO_ARM, condition, views)
+        rows += report.score_rows(report.NO_ARM, condition, agent.name, episodes, controls[condition], controls["clean"])
+    scores: dict[str, list[Case]] = {}
+    states: dict[str, list[dict[str, Ratio]]] = {}
+    rejected: dict[str, Counter[str]] = {}
+    settings: dict[str, Any] = {"codec": args.codec, "window": args.window, "max_tokens": args.max_tokens}
+    folds = sum(len(episode.turns) for episode in episodes) * (1 + args.teacher_forced)
+    for arm, model in args.arms.items():
+        backend = backends.make(model, episodes, args.codec, args.window)
+        with tqdm(total=folds, desc=f"{arm}: folds") as bar:
+            served = JournaledBackend(backend, completions, chunk=2 * args.batch_size, progress=bar.update)
+            own = track(episodes, served, **settings)
+            forced = track_forced(episodes, served, **settings) if args.teacher_forced else None
+        states[arm] = [measure(e, own[n], forced[n] if forced else None) for n, e in enumerate(episodes)]
+        rejected[arm] = rejections([fold for folds in own for fold in folds])
+        write_jsonl(args.out / f"folds.{arm}.jsonl", fold_records(episodes, own))
+        cases = scores[arm] = answer(arm, "tracker", [tracker_view(e, own[n]) for n, e in enumerate(episodes)])
+        rows += report.score_rows(arm, "tracker", agent.name, episodes, cases, controls["clean"])
+        closed = report.gap_closed(controls["drift"], cases, controls["oracle_state"])
+        rows.append(report.row(arm, "tracker", "gap_closed", closed, agent.name))
+        rows += report.state_rows(arm, agent.name, states[arm], cases)
+
+    comparisons: dict[str, Comparison] = {}
+    for name, (a, b) in args.comparisons.items():
+        gain = {name: score_gain(scores[a], scores[b], args.margin)}
+        found = gain | report.state_comparisons(name, states[a], states[b], scores[a], args.margin)
+        rows += [report.row(a, "tracker", key, comparison, agent.name) for key, comparison in found.items()]
+        comparisons |= found
+    what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
+    write_jsonl(args.out / "cases.jsonl", written)
+    report.write_report(args.out, what, agent.name, rows, comparisons, rejected)
+    print(report.table([r for r in rows if r.metric in ("mean_score", "car", *args.comparisons)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Scores of cases and turns, and the statistics of comparing them."""

@@ -1,0 +1,175 @@
+"""Rows of a report: one number with its interval each, and the table that shows them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from intentfold.metrics.scores import Case, car, car_bounds, coverage, idg, mean_score
+from intentfold.metrics.state import COUNTS, Ratio
+from intentfold.metrics.statistics import Comparison, Interval, interval, paired_ratios
+from intentfold.records import RECORD, canonical_json, to_json, write_text
+from intentfold.runtime.scripted import ExecutorAgent
+from intentfold.trace import Episode
+
+NO_ARM = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number. `n` counts what was averaged over; mean and interval are None where that is nothing.
+
+    `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered.
+    """
+
+    __pydantic_config__ = RECORD
+
+    arm: str
+    condition: str
+    metric: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    agent: str
+
+
+def row(arm: str, condition: str, metric: str, found: Interval | Comparison | None, agent: str) -> Row:
+    """A row of an interval or comparison, or of nothing."""
+    if found is None:
+        return Row(arm, condition, metric, None, None, None, 0, agent)
+    return Row(arm, condition, metric, found.mean, found.low, found.high, found.n, agent)
+
+
+def score_rows(
+    arm: str, condition: str, agent: str, episodes: Sequence[Episode], cases: Sequence[Case], clean: Sequence[Case]
+) -> list[Row]:
+    """Mean score, CAR with its bounds, coverage, the gap to `clean`, and mean score by load, by family and family-averaged."""
+    whole = {"mean_score": mean_score(cases), "car": car(cases), "car_bounds": car_bounds(cases), "coverage": coverage(cases)}
+    rows = [row(arm, condition, metric, found, agent) for metric, found in whole.items()]
+    rows.append(row(arm, condition, "idg", idg(clean, cases), agent))
+    slices: dict[str, list[Case]] = {}
+    families: dict[str, list[Case]] = {}
+    for episode, case in zip(episodes, cases, strict=True):
+        slices.setdefault(f"load {episode.load}", []).append(case)
+        slices.setdefault(f"family {episode.task.family}", []).append(case)
+        families.setdefault(episode.task.family, []).append(case)
+    rows += [row(arm, condition, f"mean_score, {name}", mean_score(part), agent) for name, part in sorted(slices.items())]
+    return [*rows, row(arm, condition, "mean_score, macro", _macro(list(families.values())), agent)]
+
+
+def state_rows(arm: str, agent: str, ratios: Sequence[Mapping[str, Ratio]], cases: Sequence[Case]) -> list[Row]:
+    """One row a metric of `intentfold.metrics.state.measure`; `ratios` holds an episode each, as `cases` does."""
+    rows, clusters = [], [case.cluster for case in cases]
+    for metric in ratios[0]:
+        found = interval(
+            [r[metric][0] for r in ratios], [r[metric][1] for r in ratios], clusters, proportion=metric not in COUNTS
+        )
+        rows.append(row(arm, "tracker", metric, found, agent))
+    return rows
+
+
+def state_comparisons(
+    name: str, a: Sequence[Mapping[str, Ratio]], b: Sequence[Mapping[str, Ratio]], cases: Sequence[Case], margin: float
+) -> dict[str, Comparison]:
+    """The paired difference a − b in every share of `measure` that both arms had opportunities for, as `name, metric`."""
+    found = {}
+    for metric in a[0]:
+        ours, theirs = [r[metric] for r in a], [r[metric] for r in b]
+        if metric not in COUNTS and any(size for _, size in ours) and any(size for _, size in theirs):
+            found[f"{name}, {metric}"] = paired_ratios(
+                [count for count, _ in ours],
+                [size for _, size in ours],
+                [count for count, _ in theirs],
+                [size for _, size in theirs],
+                [case.cluster for case in cases],
+                margin,
+            )
+    return found
+
+
+def gap_closed(low: Sequence[Case], found: Sequence[Case], high: Sequence[Case]) -> Interval | None:
+    """(found − low) / (high − low) in mean score, over cases graded in all three; None where there is no gap."""
+    numerators, denominators, clusters = [], [], []
+    for a, b, c in zip(low, found, high, strict=True):
+        if a.grade.value is not None and b.grade.value is not None and c.grade.value is not None:
+            numerators.append(b.grade.value - a.grade.value)
+            denominators.append(c.grade.value - a.grade.value)
+            clusters.append(a.cluster)
+    closed = interval(numerators, denominators, clusters, proportion=False)
+    return None if closed is None else replace(closed, n=len(clusters))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table."""
+    lines = ["| arm | condition | metric | mean | 95% interval | n | agent |", "|---|---|---|---|---|---|---|"]
+    for r in rows:
+        mean, span = ("–", "–") if r.mean is None else (f"{r.mean:.3f}", f"{r.low:.3f} to {r.high:.3f}")
+        lines.append(f"| {r.arm} | {r.condition} | {r.metric} | {mean} | {span} | {r.n} | {r.agent} |")
+    return "\n".join(lines)
+
+
+def write_report(
+    folder: Path,
+    what: str,
+    agent: str,
+    rows: Sequence[Row],
+    comparisons: Mapping[str, Comparison],
+    rejected: Mapping[str, Counter[str]],
+) -> None:
+    """Write results.json, comparisons.json and report.md of a closed-loop run; `rejected` counts reasons by arm."""
+    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
+    write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
+    write_text(folder / "report.md", _markdown(what, agent, rows, comparisons, rejected))
+
+
+def _markdown(
+    what: str,
+    agent: str,
+    rows: Sequence[Row],
+    comparisons: Mapping[str, Comparison],
+    rejected: Mapping[str, Counter[str]],
+) -> str:
+    if agent == ExecutorAgent.name:
+        agent = "the state executor: no model, so the score measures the tracker"
+    reasons = [f"| {arm} | {reason} | {times} |" for arm, found in rejected.items() for reason, times in found.most_common()]
+    return "\n".join(
+        (
+            "# Closed loop\n",
+            f"{what} The agent is {agent}. Intervals are at 95%, clustered by the origin of the source task;",
+            "a condition's idg is clean − condition in full credit; car_bounds counts ungraded cases as failed, and as full.\n",
+            table(rows),
+            "\n## Comparisons\n",
+            comparison_table(comparisons),
+            "\n## Rejected edits\n\n| arm | reason | times |\n|---|---|---|",
+            *reasons,
+            "",
+        )
+    )
+
+
+def comparison_table(comparisons: Mapping[str, Comparison]) -> str:
+    """Paired differences with margin, minimum detectable effect and verdict, as a Markdown table."""
+    lines = [
+        "| comparison | difference | 95% interval | n | clusters | margin | detectable | verdict |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, c in comparisons.items():
+        lines.append(
+            f"| {name} | {c.mean:+.3f} | {c.low:+.3f} to {c.high:+.3f} | {c.n} | {c.clusters} | {c.margin} | {c.mde:.3f} |"
+            f" {c.verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def _macro(families: Sequence[Sequence[Case]]) -> Interval | None:
+    """Mean score with every family of equal weight, over those that have a graded case."""
+    graded = [[case for case in family if case.grade.value is not None] for family in families]
+    graded = [family for family in graded if family]
+    total = sum(map(len, graded))
+    weights = [total / (len(graded) * len(family)) for family in graded for _ in family]
+    cases = [case for family in graded for case in family]
+    numerators = [weight * (case.grade.value or 0.0) for weight, case in zip(weights, cases, strict=True)]
+    return interval(numerators, weights, [case.cluster for case in cases])

@@ -1,0 +1,1 @@
+"""The roles at run time: protocols, backends, the state-folding loop and how episodes are run."""

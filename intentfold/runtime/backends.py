@@ -1,0 +1,91 @@
+"""Backends by description, as the scripts' configs give them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.runtime.roles import Backend
+from intentfold.runtime.scripted import null_backend, oracle_backend
+from intentfold.trace import Episode
+
+Kind = Literal["in_process", "openai", "oracle", "null"]
+_FIELDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "in_process": (("base",), ("adapter",)),
+    "openai": (("base_url", "model"), ("api_key_variable",)),
+    "oracle": ((), ()),
+    "null": ((), ()),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Who plays a role: for `in_process` the folders `base` and perhaps `adapter`, for `openai` `base_url` and `model`.
+
+    `oracle` (writes the oracle's edits) and `null` (writes none) are trackers without a model.
+    """
+
+    kind: Kind = "in_process"
+    base: str | None = None
+    adapter: str | None = None
+    base_url: str | None = None
+    model: str | None = None
+    api_key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        needed, optional = _FIELDS[self.kind]
+        for name in ("base", "adapter", "base_url", "model", "api_key_variable"):
+            if getattr(self, name) is None and name in needed:
+                raise ValueError(f"{name}: a model of kind {self.kind} needs it")
+            if getattr(self, name) is not None and name not in (*needed, *optional):
+                raise ValueError(f"{name}: a model of kind {self.kind} has none, got {getattr(self, name)!r}")
+
+    def missing(self) -> str:
+        """What must be there before any work and is not, empty where nothing is missing."""
+        for folder, file in ((self.base, "config.json"), (self.adapter, "adapter_config.json")):
+            if folder is not None and not (Path(folder) / file).is_file():
+                return f"{folder} must be a folder with {file}"
+        if self.api_key_variable is not None and not os.environ.get(self.api_key_variable):
+            return f"the environment variable {self.api_key_variable} is not set"
+        return ""
+
+
+class Backends:
+    """Makes backends; in-process ones of the same base share its weights, so use one at a time."""
+
+    def __init__(
+        self, *, batch_size: int, dtype: Literal["float32", "bfloat16"], device: str, chat_template_kwargs: Mapping[str, Any]
+    ) -> None:
+        self._options: dict[str, Any] = {"batch_size": batch_size, "dtype": dtype, "device": device}
+        self._chat_template_kwargs = chat_template_kwargs
+        self._loaded: dict[str, Any] = {}
+
+    def make(
+        self, model: Model, episodes: Sequence[Episode] = (), codec: Codec = "delta", window: int | None = WINDOW
+    ) -> Backend:
+        """The backend; the oracle knows `episodes` alone."""
+        if model.kind == "oracle":
+            return oracle_backend(episodes, codec, window)
+        if model.kind == "null":
+            return null_backend()
+        if model.kind == "openai":
+            from intentfold.runtime.openai_api import OpenAIBackend
+
+            return OpenAIBackend(
+                model.base_url or "",
+                model.model or "",
+                api_key_variable=model.api_key_variable,
+                chat_template_kwargs=self._chat_template_kwargs,
+            )
+        from intentfold.runtime.in_process import InProcessBackend
+
+        base = model.base or ""
+        if base not in self._loaded:
+            self._loaded.clear()
+            self._loaded[base] = InProcessBackend(base, chat_template_kwargs=self._chat_template_kwargs, **self._options)
+        self._loaded[base].use(model.adapter)
+        return self._loaded[base]

@@ -1,0 +1,83 @@
+"""Running episodes: trackers through their turns in lockstep, and what an agent is shown under each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from intentfold.dialogue import Turn
+from intentfold.intent import IntentItem, IntentState
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.runtime.format_tracker import FormatTracker
+from intentfold.runtime.history import goal_items, stated_items
+from intentfold.runtime.loop import active_items
+from intentfold.runtime.roles import Backend, View
+from intentfold.runtime.tracker import MAX_TOKENS, Fold, Tracker, fold_many, fold_states
+from intentfold.trace import Episode
+
+Control = Literal["clean", "drift", "no_drift", "oracle_state"]
+CONTROLS: tuple[Control, ...] = ("clean", "drift", "no_drift", "oracle_state")
+
+
+def track(
+    episodes: Sequence[Episode],
+    backend: Backend,
+    *,
+    codec: Codec = "delta",
+    window: int | None = WINDOW,
+    max_tokens: int = MAX_TOKENS,
+) -> list[list[Fold]]:
+    """Every turn of every episode folded from the tracker's own state: turn t of all episodes in one call."""
+    trackers = [Tracker(backend, codec, window, max_tokens=max_tokens) for _ in episodes]
+    folds: list[list[Fold]] = [[] for _ in episodes]
+    for t in range(max((len(episode.turns) for episode in episodes), default=0)):
+        going = [n for n, episode in enumerate(episodes) if t < len(episode.turns)]
+        turns = [episodes[n].turns[t].user for n in going]
+        replies = [episodes[n].turns[t - 1].reply if t else "" for n in going]
+        for n, fold in zip(going, fold_many([trackers[n] for n in going], turns, replies), strict=True):
+            folds[n].append(fold)
+    return folds
+
+
+def track_forced(
+    episodes: Sequence[Episode],
+    backend: Backend,
+    *,
+    codec: Codec = "delta",
+    window: int | None = WINDOW,
+    max_tokens: int = MAX_TOKENS,
+) -> list[list[Fold]]:
+    """Every turn of every episode folded from the oracle's state before it, all in one call."""
+    states, dialogues = [], []
+    for episode in episodes:
+        states += [IntentState(), *(turn.state for turn in episode.turns[:-1])]
+        dialogues += [episode.drift(t) for t in range(len(episode.turns))]
+    folds = iter(fold_states(backend, states, dialogues, codec=codec, window=window, max_tokens=max_tokens))
+    return [[next(folds) for _ in episode.turns] for episode in episodes]
+
+
+def control_view(episode: Episode, condition: Control, *, executor: bool) -> View:
+    """What the agent is shown under a control condition.
+
+    oracle_state keeps the history and only the state is exact (IntentFlux, section 7.4). The state executor reads
+    no words: it gets the items that the condition's dialogue states (`executor`), which are the task's own goals for
+    clean and no_drift, and those of the history-only policy for drift.
+    """
+    if condition == "oracle_state":
+        return View(episode.drift(), episode.final_state.items, episode.task)
+    stated = stated_items(episode) if condition == "drift" else goal_items(episode.task)
+    dialogue = {"clean": (Turn("user", episode.clean),), "no_drift": episode.no_drift, "drift": episode.drift()}[condition]
+    return View(dialogue, stated if executor else None, episode.task)
+
+
+def tracker_view(episode: Episode, folds: Sequence[Fold]) -> View:
+    """The history, and the state that the tracker and the format tracker have made of it."""
+    return View(episode.drift(), tracked_items(episode, folds), episode.task)
+
+
+def tracked_items(episode: Episode, folds: Sequence[Fold]) -> tuple[IntentItem, ...]:
+    """The active items after the last turn."""
+    formats = FormatTracker()
+    for turn in episode.turns:
+        formats.fold(turn.user)
+    return active_items(folds[-1].state, formats.state)

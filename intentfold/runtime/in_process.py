@@ -1,0 +1,171 @@
+"""A local model as a backend: transformers, with LoRA adapters switched on one shared base. Torch is imported late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from intentfold.dialogue import to_messages
+from intentfold.records import content_hash
+from intentfold.runtime.roles import Completion, Prompt
+
+if TYPE_CHECKING:
+    import torch
+
+Dtype = Literal["float32", "bfloat16"]
+
+
+class InProcessBackend:
+    """Batched greedy decoding on a model folder; `use` switches between the base and its adapters.
+
+    Prompts are sorted by length into batches of `batch_size`, padded on the left; what they all begin with is computed
+    once, and rows that have stopped leave the batch. `chat_template_kwargs` (such as `enable_thinking: false`) go to the
+    chat template, as in training.
+    """
+
+    def __init__(
+        self,
+        base: str | Path,
+        adapter: str | Path | None = None,
+        *,
+        batch_size: int = 32,
+        dtype: Dtype = "float32",
+        device: str = "cpu",
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.base = str(base)
+        self.batch_size = batch_size
+        self.chat_template_kwargs = dict(chat_template_kwargs or {})
+        self.tokenizer = AutoTokenizer.from_pretrained(self.base)
+        model = AutoModelForCausalLM.from_pretrained(self.base, dtype=getattr(torch, dtype))
+        self.model: Any = model.to(device).eval()
+        self._stop = _stop_ids(self.model, self.tokenizer)
+        self._dtype = dtype
+        self._adapters: dict[str, str] = {}
+        self.adapter: str | None = None
+        self.use(adapter)
+
+    def use(self, adapter: str | Path | None) -> None:
+        """Answer with this adapter folder from now on, or with the base alone."""
+        from peft import PeftModel
+
+        self.adapter = None if adapter is None else str(adapter)
+        if self.adapter is None:
+            if self._adapters:
+                self.model.base_model.disable_adapter_layers()
+            return
+        name = self._adapters.get(self.adapter)
+        if name is None:
+            name = f"adapter_{len(self._adapters)}"
+            if not self._adapters:
+                self.model = PeftModel.from_pretrained(self.model, self.adapter, adapter_name=name).eval()
+            else:
+                self.model.load_adapter(self.adapter, adapter_name=name)
+            self._adapters[self.adapter] = name
+        self.model.base_model.enable_adapter_layers()
+        self.model.set_adapter(name, inference_mode=True)
+
+    @property
+    def name(self) -> str:
+        """Base, adapter and precision, with a fingerprint of their files: other weights at the same path are another backend."""
+        parts = [f"{folder}@{_fingerprint(Path(folder))}" for folder in (self.base, self.adapter) if folder is not None]
+        return "+".join((*parts, self._dtype))
+
+    def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        """One completion a prompt, in order; special tokens are left out of the text."""
+        rows = [self.prompt_ids(prompt) for prompt in prompts]
+        completions: dict[int, Completion] = {}
+        order = sorted(range(len(rows)), key=lambda position: len(rows[position]))
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            outputs = self._generate([rows[position] for position in batch], max_tokens)
+            for position, ids in zip(batch, outputs, strict=True):
+                stopped = bool(ids) and ids[-1] in self._stop
+                text = self.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=True)
+                completions[position] = Completion(text, len(rows[position]), len(ids), stopped)
+        return [completions[position] for position in range(len(rows))]
+
+    def prompt_ids(self, prompt: Prompt) -> list[int]:
+        """The prompt through the tokenizer's own chat template, up to where the model writes on."""
+        return list(
+            self.tokenizer.apply_chat_template(
+                to_messages(prompt), add_generation_prompt=True, tokenize=True, return_dict=False, **self.chat_template_kwargs
+            )
+        )
+
+    def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
+        """Greedy continuations of token rows, stop token included where one was written."""
+        import torch
+        from transformers import DynamicCache
+
+        device = self.model.device
+        shared = _shared_prefix(rows)
+        rests = [row[shared:] for row in rows]
+        longest = max(map(len, rests))
+        pads = [longest - len(rest) for rest in rests]
+        ids_BT = torch.tensor([[0] * pad + list(rest) for pad, rest in zip(pads, rests, strict=True)], device=device)
+        mask_BT = torch.tensor([[1] * shared + [0] * pad + [1] * (longest - pad) for pad in pads], device=device)
+        positions_BT = (mask_BT.cumsum(-1) - 1)[:, shared:].clamp(min=0)
+        written: list[list[int]] = [[] for _ in rows]
+        active = list(range(len(rows)))
+        cache = DynamicCache(config=self.model.config)
+        with torch.inference_mode():
+            if shared:
+                # What all prompts begin with (the template) is computed once.
+                prefix_1P = torch.tensor([rows[0][:shared]], device=device)
+                self._last_logits(prefix_1P, torch.ones_like(prefix_1P), torch.arange(shared, device=device)[None], cache)
+                cache.batch_repeat_interleave(len(rows))
+            for _ in range(max_tokens):
+                logits_BV = self._last_logits(ids_BT, mask_BT, positions_BT, cache)
+                next_B = logits_BV.argmax(-1)
+                for row, token in zip(active, next_B.tolist(), strict=True):
+                    written[row].append(token)
+                going = [place for place, row in enumerate(active) if written[row][-1] not in self._stop]
+                if not going:
+                    break
+                if len(going) < len(active):
+                    keep = torch.tensor(going, device=device)
+                    cache.batch_select_indices(keep)
+                    next_B, mask_BT, positions_BT = next_B[keep], mask_BT[keep], positions_BT[keep]
+                    active = [active[place] for place in going]
+                ids_BT = next_B[:, None]
+                mask_BT = torch.cat([mask_BT, torch.ones_like(ids_BT)], dim=1)
+                positions_BT = positions_BT[:, -1:] + 1
+        return written
+
+    def _last_logits(self, ids_BT: torch.Tensor, mask_BT: torch.Tensor, positions_BT: torch.Tensor, cache: Any) -> torch.Tensor:
+        output = self.model(
+            input_ids=ids_BT,
+            attention_mask=mask_BT,
+            position_ids=positions_BT,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return output.logits[:, -1]
+
+
+def _shared_prefix(rows: Sequence[list[int]]) -> int:
+    """How many tokens all rows begin with, leaving each at least one of its own."""
+    first, last = min(rows), max(rows)
+    shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return min(shared, min(map(len, rows)) - 1)
+
+
+def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    configured = model.generation_config.eos_token_id
+    ids = configured if isinstance(configured, list) else [configured]
+    found = frozenset(id for id in (*ids, tokenizer.eos_token_id) if id is not None)
+    if not found:
+        raise ValueError(f"{model.name_or_path}: neither the generation config nor the tokenizer names a stop token")
+    return found
+
+
+def _fingerprint(folder: Path) -> str:
+    """Names, sizes and times of the files that decide what a model folder answers."""
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".safetensors", ".json", ".jinja", ".bin"))
+    return content_hash("\n".join(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files))

@@ -1,0 +1,100 @@
+"""A journal of finished work: what a killed run had done is read back, never done or paid for twice (design D9)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from intentfold.dialogue import to_messages
+from intentfold.graders import Grade
+from intentfold.records import RecordError, canonical_json, content_hash, from_json, to_json
+from intentfold.runtime.roles import Backend, BackendError, Completion, Prompt
+from intentfold.task import SourceTask
+
+
+class Journal:
+    """Keys and JSON values in an append-only file, one line each; every `write` is on disk when it returns.
+
+    A last line that a kill cut short is dropped; a bad line before it raises `RecordError` with file and line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: dict[str, Any] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        whole = path.read_bytes()
+        kept = whole[: whole.rfind(b"\n") + 1]
+        for number, line in enumerate(kept.splitlines(), start=1):
+            try:
+                key, value = json.loads(line)
+            except ValueError as error:
+                raise RecordError(f"{path}:{number}: expected [key, value], got {line[:80]!r} ({error})") from None
+            self.entries[key] = value
+        if len(kept) < len(whole):
+            os.truncate(path, len(kept))
+
+    def write(self, entries: dict[str, Any]) -> None:
+        """Append entries and wait until they are on disk."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps([key, value], ensure_ascii=True) + "\n" for key, value in entries.items())
+            file.flush()
+            os.fsync(file.fileno())
+        self.entries.update(entries)
+
+
+class JournaledBackend:
+    """A backend whose completions go through a journal, so that a run that starts again asks only for what is missing.
+
+    Prompts are sent in chunks of `chunk`, shortest first; at most one chunk is lost to a kill. `progress` is called
+    with the number of prompts answered, those from the journal included.
+    """
+
+    def __init__(
+        self, backend: Backend, journal: Journal, *, chunk: int = 128, progress: Callable[[int], object] = lambda count: None
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.chunk = chunk
+        self.progress = progress
+
+    @property
+    def name(self) -> str:
+        """The identity of the backend behind."""
+        return self.backend.name
+
+    def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        """Completions from the journal, or from the backend and then in the journal."""
+        name = self.name
+        keys = [content_hash(canonical_json([name, max_tokens, to_messages(prompt)])) for prompt in prompts]
+        missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in self.journal.entries}
+        self.progress(len(prompts) - len(missing))
+        waiting = sorted(missing.items(), key=lambda pair: sum(len(turn.content) for turn in pair[1]))
+        for start in range(0, len(waiting), self.chunk):
+            chunk = waiting[start : start + self.chunk]
+            try:
+                done = dict(enumerate(self.backend.complete([prompt for _, prompt in chunk], max_tokens)))
+            except BackendError as error:
+                self._keep(chunk, error.finished)
+                raise
+            self._keep(chunk, done)
+            self.progress(len(chunk))
+        return [from_json(Completion, self.journal.entries[key]) for key in keys]
+
+    def _keep(self, chunk: Sequence[tuple[str, Prompt]], done: dict[int, Completion]) -> None:
+        self.journal.write({chunk[position][0]: to_json(completion) for position, completion in done.items()})
+
+
+def journaled_grade(journal: Journal, task: SourceTask, answer: str, grade: Callable[[SourceTask, str], Grade]) -> Grade:
+    """The grade from the journal, or from `grade` and then in the journal; what could not be graded is tried again."""
+    key = content_hash(canonical_json([task.hash(), answer]))
+    if key not in journal.entries:
+        found = grade(task, answer)
+        if found.value is None:
+            return found
+        journal.write({key: [found.value, found.full, found.reason]})
+    value, full, reason = journal.entries[key]
+    return Grade(value, full, reason)

@@ -1,0 +1,88 @@
+"""Any OpenAI-compatible endpoint as a backend: vLLM, or a provider."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import openai
+
+from intentfold.dialogue import to_messages
+from intentfold.runtime.roles import BackendError, Completion, Prompt
+
+
+class OpenAIBackend:
+    """Greedy chat completions, `concurrency` at a time.
+
+    The client retries what may pass (connection, 408, 409, 429, 5xx) with growing pauses. What still fails is a
+    `BackendError`, raised after the other requests have ended, with what they brought. `api_key_variable` names the
+    environment variable that holds the key; None is for servers that ask for none.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key_variable: str | None = None,
+        concurrency: int = 64,
+        retries: int = 5,
+        timeout: float = 600.0,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.base_url = base_url
+        self.model = model
+        self.concurrency = concurrency
+        self._client: dict[str, Any] = {
+            "base_url": base_url,
+            "api_key": os.environ[api_key_variable] if api_key_variable else "none",
+            "max_retries": retries,
+            "timeout": timeout,
+        }
+        self._extra = {"chat_template_kwargs": dict(chat_template_kwargs)} if chat_template_kwargs else {}
+
+    @property
+    def name(self) -> str:
+        """Endpoint and model."""
+        return f"{self.base_url.rstrip('/')}#{self.model}"
+
+    def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        """One completion a prompt, in order."""
+        return asyncio.run(self._complete_all(prompts, max_tokens))
+
+    async def _complete_all(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        turnstile = asyncio.Semaphore(self.concurrency)
+        async with openai.AsyncOpenAI(**self._client) as client:
+
+            async def one(prompt: Prompt) -> Completion:
+                async with turnstile:
+                    return await self._complete(client, prompt, max_tokens)
+
+            results = await asyncio.gather(*map(one, prompts), return_exceptions=True)
+        finished = {n: result for n, result in enumerate(results) if isinstance(result, Completion)}
+        for result in results:
+            if isinstance(result, BackendError | openai.OpenAIError):
+                raise BackendError(f"{self.name}: {type(result).__name__}: {result}", finished) from result
+            if isinstance(result, BaseException):
+                raise result
+        return [finished[n] for n in range(len(prompts))]
+
+    async def _complete(self, client: openai.AsyncOpenAI, prompt: Prompt, max_tokens: int) -> Completion:
+        response = await client.chat.completions.create(
+            model=self.model,
+            messages=to_messages(prompt),  # type: ignore[arg-type]
+            max_tokens=max_tokens,
+            temperature=0.0,
+            extra_body=self._extra,
+        )
+        if not response.choices or response.usage is None:
+            raise BackendError(f"expected a choice and its usage, got {response.model_dump_json()[:200]}")
+        choice = response.choices[0]
+        if choice.finish_reason not in ("stop", "length"):
+            raise BackendError(f"expected the finish reason stop or length, got {choice.finish_reason!r}")
+        usage = response.usage
+        return Completion(
+            choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, choice.finish_reason == "stop"
+        )

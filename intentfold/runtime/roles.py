@@ -1,0 +1,95 @@
+"""The roles as protocols with interchangeable backends, and what passes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from intentfold.dialogue import Dialogue, Turn
+from intentfold.intent import IntentItem
+from intentfold.records import RECORD
+from intentfold.task import SourceTask
+
+Prompt = tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens."""
+
+    __pydantic_config__ = RECORD
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    stopped: bool
+
+
+class BackendError(RuntimeError):
+    """An infrastructure failure: never scored as a wrong answer (design D8).
+
+    `finished` holds the completions, by position among the prompts, that came back all the same.
+    """
+
+    def __init__(self, message: str, finished: Mapping[int, Completion] | None = None) -> None:
+        super().__init__(message)
+        self.finished = dict(finished or {})
+
+
+class Backend(Protocol):
+    """Completes prompts, greedily. `name` is the identity of what answers: endpoint, model, weights, adapter."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        """One completion a prompt, in order. Raises `BackendError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an agent is shown: the dialogue, and the active items (None where it has the history alone).
+
+    `task` is what the state executor works on; a model is not shown it. `draft` is an earlier answer to the same view
+    that broke output conventions in the ways `violations` says.
+    """
+
+    dialogue: Dialogue
+    items: tuple[IntentItem, ...] | None
+    task: SourceTask | None = None
+    draft: str = ""
+    violations: tuple[str, ...] = ()
+
+
+class Agent(Protocol):
+    """Answers users. `name` stands in every row of a report."""
+
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, views: Sequence[View]) -> list[str]:
+        """One answer a view, in order."""
+        ...
+
+
+class Simulator(Protocol):
+    """Plays the user: the next turn after the agent's last reply, or None when there is nothing more to say."""
+
+    @property
+    def name(self) -> str: ...
+
+    def say(self, dialogue: Dialogue) -> str | None: ...
+
+
+def require_separate(tested: str, others: Mapping[str, str], *, allow_shared: bool = False) -> None:
+    """Refuse a simulator or judge that is the tested agent itself (IntentFlux: they are separate), unless told.
+
+    Names are identities of backends (endpoint and model); `others` maps a role to its own.
+    """
+    shared = sorted(role for role, name in others.items() if name == tested)
+    if shared and not allow_shared:
+        raise ValueError(
+            f"{' and '.join(shared)}: must not be the tested agent itself ({tested}); say allow_shared to have it so"
+        )

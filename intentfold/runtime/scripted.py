@@ -1,0 +1,79 @@
+"""Scripted backends and roles: deterministic, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from intentfold.dialogue import Dialogue
+from intentfold.intent import IntentState
+from intentfold.prompts.tracker import WINDOW, Codec, tracker_completion, tracker_prompt
+from intentfold.runtime.executor import execute
+from intentfold.runtime.gate import mend
+from intentfold.runtime.roles import BackendError, Completion, Prompt, View
+from intentfold.trace import Episode
+
+
+class CannedBackend:
+    """Answers each prompt with the text that was written for it; tokens are counted as words."""
+
+    def __init__(self, texts: Mapping[Prompt, str], *, name: str = "canned", otherwise: str | None = None) -> None:
+        self.name = name
+        self.texts = texts
+        self.otherwise = otherwise
+
+    def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+        """The canned text, `otherwise` for an unknown prompt; `BackendError` where there is neither."""
+        return [self._complete(prompt, max_tokens) for prompt in prompts]
+
+    def _complete(self, prompt: Prompt, max_tokens: int) -> Completion:
+        text = self.texts.get(prompt, self.otherwise)
+        if text is None:
+            raise BackendError(f"{self.name}: nothing is written for the prompt that ends {prompt[-1].content[-80:]!r}")
+        size = len(text.split())
+        return Completion(text, sum(len(turn.content.split()) for turn in prompt), size, size <= max_tokens)
+
+
+def null_backend() -> CannedBackend:
+    """A tracker that never edits."""
+    return CannedBackend({}, name="null", otherwise="NONE")
+
+
+def oracle_backend(episodes: Iterable[Episode], codec: Codec = "delta", window: int | None = WINDOW) -> CannedBackend:
+    """A tracker that writes the oracle's edits, met with the oracle's states and those episodes alone."""
+    texts = {}
+    for episode in episodes:
+        state = IntentState()
+        for number, turn in enumerate(episode.turns):
+            prompt = tracker_prompt(state, episode.drift(number), codec=codec, window=window)
+            texts[prompt] = tracker_completion(state, turn.edits, codec)
+            state = turn.state
+    return CannedBackend(texts, name="oracle")
+
+
+class ExecutorAgent:
+    """The state executor as an agent (design D13): it reads the items alone and mends its form by rule."""
+
+    name = "executor"
+
+    def answer(self, views: Sequence[View]) -> list[str]:
+        """The tasks' answers from the active items; a draft with violations is mended instead."""
+        return [self._answer(view) for view in views]
+
+    def _answer(self, view: View) -> str:
+        if view.task is None or view.items is None:
+            raise ValueError("the state executor needs a task and items; it reads no history")
+        return mend(view.draft, view.items) if view.violations else execute(view.task, view.items).answer
+
+
+class ScriptedSimulator:
+    """Says the given turns in order, whatever the agent replies."""
+
+    name = "scripted"
+
+    def __init__(self, turns: Sequence[str]) -> None:
+        self.turns = tuple(turns)
+
+    def say(self, dialogue: Dialogue) -> str | None:
+        """The turn after as many as the dialogue holds."""
+        said = sum(turn.role == "user" for turn in dialogue)
+        return self.turns[said] if said < len(self.turns) else None

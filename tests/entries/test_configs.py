@@ -1,0 +1,68 @@
+"""Every shipped config is parsed by exactly one script's parser: that of the folder that it lies in."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from intentfold.config import parse
+
+ROOT = Path(__file__).parent.parent.parent
+CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
+SCRIPTS = sorted(path for folder in ("data_gen", "train", "eval") for path in (ROOT / folder).glob("*.py"))
+
+
+def script_arguments(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(f"script_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.Arguments
+
+
+def accepts(script: Path, config: Path) -> bool:
+    try:
+        parse(script_arguments(script), ["--config", str(config)], None)
+    except SystemExit:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_exactly_one_script_accepts_a_config(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, script, _ = config.relative_to(ROOT / "configs").parts
+    accepted = [path for path in SCRIPTS if accepts(path, config)]
+    assert accepted == [ROOT / folder / f"{script}.py"], capsys.readouterr().err[-400:]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_unknown_keys_and_wrong_types_end_the_program_with_their_name(script: Path, tmp_path: Path) -> None:
+    folder = ROOT / "configs" / script.parent.name / script.stem
+    good = yaml.safe_load(sorted(folder.glob("*.yaml"))[0].read_text(encoding="utf-8"))
+    name = next(name for name, value in good.items() if isinstance(value, str))
+    for key, value in (("no_such_key", 1), (name, {"a": [1]})):
+        config = tmp_path / "bad.yaml"
+        config.write_text(yaml.safe_dump({**good, key: value}), encoding="utf-8")
+        run = subprocess.run([sys.executable, script, "--config", config], capture_output=True, text=True, cwd=ROOT)
+        assert run.returncode == 2, run.stderr
+        assert key in run.stderr
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_help_loads_no_torch(script: Path) -> None:
+    code = f"import runpy, sys; sys.argv = [{str(script)!r}, '--help']\ntry:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    code += "finally:\n    assert 'torch' not in sys.modules, 'torch'\n    assert 'transformers' not in sys.modules, 'transformers'\n"
+    started = time.perf_counter()
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    assert "--config" in run.stdout
+    assert time.perf_counter() - started < 10

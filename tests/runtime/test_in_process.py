@@ -1,0 +1,99 @@
+"""The in-process backend on a tiny model, against plain generation."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentfold.dialogue import Turn
+from tests.tiny import tiny_model
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("peft")
+
+from intentfold.runtime.in_process import InProcessBackend, _shared_prefix  # noqa: E402
+
+PROMPTS = [(Turn("system", "Fold."), Turn("user", "abc " * n + "Edits:")) for n in (9, 1, 4, 1, 30, 2)]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """The tiny model with weights so loud that its outputs vary."""
+    from transformers import AutoModelForCausalLM
+
+    folder = tiny_model(tmp_path_factory.mktemp("base"))
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    torch.manual_seed(3)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    model.save_pretrained(folder)
+    return folder
+
+
+def adapter(base, folder, seed):
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(seed)
+    config = LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM")
+    get_peft_model(AutoModelForCausalLM.from_pretrained(base), config).save_pretrained(folder)
+    return folder
+
+
+def plainly(backend, prompt, max_tokens):
+    """One prompt at a time through `generate`."""
+    ids = torch.tensor([backend.prompt_ids(prompt)])
+    with torch.inference_mode():
+        out = backend.model.generate(
+            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_tokens, do_sample=False
+        )
+    return out[0, ids.shape[1] :].tolist()
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 6])
+def test_batches_equal_plain_generation(base, batch_size) -> None:
+    backend = InProcessBackend(base, batch_size=batch_size)
+    # Rows must end at different places for the batch to shrink: any byte of their outputs may be the stop token.
+    stop = plainly(backend, PROMPTS[0], 12)[5]
+    backend._stop = frozenset({stop})
+    backend.model.generation_config.eos_token_id = stop
+    expected = [plainly(backend, prompt, 12) for prompt in PROMPTS]
+    assert len({len(ids) for ids in expected}) > 1
+    found = backend.complete(PROMPTS, 12)
+    assert [c.completion_tokens for c in found] == [len(ids) for ids in expected]
+    assert [c.stopped for c in found] == [ids[-1] == stop for ids in expected]
+    texts = [backend.tokenizer.decode(ids[:-1] if ids[-1] == stop else ids, skip_special_tokens=True) for ids in expected]
+    assert [c.text for c in found] == texts
+
+
+def test_adapters_switch_on_one_base(base, tmp_path) -> None:
+    one, two = adapter(base, tmp_path / "one", 1), adapter(base, tmp_path / "two", 2)
+    expected = {folder: [c.text for c in InProcessBackend(base, folder).complete(PROMPTS, 8)] for folder in (None, one, two)}
+    assert len({tuple(texts) for texts in expected.values()}) == 3
+    backend = InProcessBackend(base)
+    names = set()
+    for folder in (None, one, two, None, one):
+        backend.use(folder)
+        assert [c.text for c in backend.complete(PROMPTS, 8)] == expected[folder]
+        names.add(backend.name)
+    assert len(names) == 3
+
+
+def test_other_weights_at_the_same_path_are_another_backend(base, tmp_path) -> None:
+    folder = adapter(base, tmp_path / "a", 1)
+    before = InProcessBackend(base, folder).name
+    adapter(base, folder, 2)
+    assert InProcessBackend(base, folder).name != before
+
+
+def test_the_prompt_goes_through_the_chat_template(base) -> None:
+    backend = InProcessBackend(base)
+    text = backend.tokenizer.decode(backend.prompt_ids(PROMPTS[1]))
+    assert text == "<|im_start|>system\nFold.<|im_end|>\n<|im_start|>user\nabc Edits:<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "shared"),
+    [([[1, 2, 3], [1, 2, 4]], 2), ([[1, 2], [1, 2, 3]], 1), ([[1, 2], [1, 2]], 1), ([[1], [1, 2]], 0), ([[5, 6], [1, 6]], 0)],
+)
+def test_the_shared_prefix_leaves_every_row_a_token(rows, shared) -> None:
+    assert _shared_prefix(rows) == shared

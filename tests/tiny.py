@@ -1,0 +1,107 @@
+"""Small parts for tests: a two-layer model with a byte-level tokenizer and a ChatML template, and a few episodes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from intentfold.example import Example
+from intentfold.intent import Edit, IntentState, fold
+from intentfold.mining.card import write_dataset
+from intentfold.mining.examples import oracle_examples
+from intentfold.records import write_jsonl
+from intentfold.task import Goal, SourceTask
+from intentfold.trace import Episode, EpisodeTurn
+
+CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+SLOTS = {"city": ("Oslo", "Rome", "Lima"), "seats": ("2", "3", "5"), "day": ("Monday", "Friday")}
+
+
+def tiny_tokenizer(template: str | None = CHATML):
+    """Byte-level, 256 bytes and three special tokens."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {symbol: place for place, symbol in enumerate(["<unk>", "<|im_start|>", "<|im_end|>", *alphabet])}
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.add_special_tokens(["<unk>", "<|im_start|>", "<|im_end|>"])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="<unk>", bos_token="<|im_start|>", eos_token="<|im_end|>", pad_token="<|im_end|>"
+    )
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def tiny_model(folder: Path, seed: int = 0, layers: int = 2, template: str | None = CHATML) -> Path:
+    """A Llama of two layers and width 32, with its tokenizer, saved in `folder`."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = tiny_tokenizer(template)
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_episodes(count: int = 8, turns: int = 3, seed: int = 0) -> list[Episode]:
+    """Episodes that set a slot a turn and then change one; the words are dull on purpose."""
+    return [_episode(number, turns, random.Random(f"{seed}/{number}")) for number in range(count)]
+
+
+def _episode(number: int, turns: int, rng: random.Random) -> Episode:
+    goals = tuple(Goal(f"g{n}", f"{slot}: {values[0]}", slot, values[0]) for n, (slot, values) in enumerate(SLOTS.items()))
+    task = SourceTask(f"tiny-{number}", "tiny", f"tiny-{number}", "CC0-1.0", "Book a table.", goals, "text", {})
+    state, steps, free = IntentState(), [], rng.sample(sorted(SLOTS), len(SLOTS))
+    for turn in range(turns):
+        if turn < turns - 1 and free:
+            slot = free.pop()
+            value = rng.choice(SLOTS[slot])
+            edits: tuple[Edit, ...] = (Edit("ADD", slot=slot, value=value),)
+            user = f"The {slot} is {value}."
+        else:
+            item = rng.choice(state.items)
+            value = rng.choice([v for v in SLOTS[item.slot or ""] if v != item.value])
+            edits, user = (Edit("REPLACE", id=item.id, value=value),), f"Make the {item.slot} {value}."
+        state = fold(state, edits)
+        steps.append(EpisodeTurn(user, edits, state, (), "Fine." if turn < turns - 1 else ""))
+    return Episode(1, f"tiny-{number}", task, 1, "train", "train", number, (), tuple(steps), "Book a table.", ())
+
+
+def tiny_traces(folder: Path, count: int = 8, turns: int = 3) -> Path:
+    """A folder of traces with splits train and dev."""
+    write_jsonl(folder / "train.jsonl", tiny_episodes(count, turns))
+    write_jsonl(folder / "dev.jsonl", tiny_episodes(2, turns, seed=1))
+    return folder
+
+
+def tiny_examples(count: int = 8) -> list[Example]:
+    """The oracle examples of the tiny episodes."""
+    return [example for episode in tiny_episodes(count) for example in oracle_examples(episode)]
+
+
+def tiny_dataset(folder: Path, count: int = 8) -> Path:
+    """A dataset folder with splits train and dev."""
+    examples = tiny_examples(count)
+    write_dataset(folder, {"train": examples, "dev": examples[:3]}, {})
+    return folder
