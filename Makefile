@@ -17,7 +17,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 model: $(MODEL)/config.json
 $(MODEL)/config.json: $(VENV)/installed
-	$(BIN)/python train/get_model.py
+	$(BIN)/python scripts/get_model.py
 
 demo: install model
 	$(BIN)/python scripts/demo.py $(if $(DATA),--data $(DATA))

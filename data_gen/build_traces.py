@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from intentfold.sources.registry import FAMILIES
@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.build import Plan, Source, build_shard, merge, shards
+from intentfold.construct.episode import Style
 from intentfold.construct.splits import POOLS
 from intentfold.trace import Load
 
@@ -36,6 +37,7 @@ class Arguments:
         loads: stale loads b, dealt to the tasks in turn
         held_out_families: families that go to held_out_family.jsonl whole
         pool: keep only tasks of one named pool (calibration, training, general_test)
+        style: how eventful dialogues are: shares of chat, several, priorities, conclusions where not the default
         seed: seed of tasks and dialogues
         workers: worker processes, 0 for one a core
     """
@@ -47,10 +49,15 @@ class Arguments:
     loads: list[Load] = field(default_factory=lambda: [1, 3])
     held_out_families: list[str] = field(default_factory=list)
     pool: str | None = None
+    style: dict[str, float] = field(default_factory=dict)
     seed: int = 0
     workers: int = 0
 
     def __post_init__(self) -> None:
+        unknown = sorted(set(self.style) - {field.name for field in fields(Style)})
+        if unknown:
+            raise ValueError(f"style: unknown {unknown}, expected some of {[field.name for field in fields(Style)]}")
+        Style(**self.style)
         unknown = [name for name in self.families if name not in FAMILIES]
         if unknown:
             raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
@@ -71,7 +78,7 @@ def main(argv: list[str] | None = None) -> None:
     record_run(args.out, args)
     sources = [Source(name, count) for name, count in sorted(args.families.items())]
     sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    plan = Plan(tuple(sources), tuple(args.loads), args.seed, tuple(args.held_out_families), args.pool, args.data)
+    plan = Plan(tuple(sources), tuple(args.loads), args.seed, tuple(args.held_out_families), args.pool, args.data, Style(**args.style))
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)
     workers = args.workers or len(os.sched_getaffinity(0))

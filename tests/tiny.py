@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import random
+import sys
 from pathlib import Path
+from typing import Any
 
 from intentfold.example import Example
 from intentfold.intent import Edit, IntentState, fold
@@ -13,11 +17,24 @@ from intentfold.records import write_jsonl
 from intentfold.task import Goal, SourceTask
 from intentfold.trace import Episode, EpisodeTurn
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # nothing in a test may look for a hub
+ROOT = Path(__file__).parent.parent
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 SLOTS = {"city": ("Oslo", "Rome", "Lima"), "seats": ("2", "3", "5"), "day": ("Monday", "Friday")}
+
+
+def script(path: str) -> Any:
+    """A script of the checkout as a module."""
+    spec = importlib.util.spec_from_file_location(f"{Path(path).stem}_under_test", ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def tiny_tokenizer(template: str | None = CHATML):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from intentfold.construct.episode import build_episode
+from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
 from intentfold.construct.leakage import TrainingIndex, check_leakage
 from intentfold.construct.splits import in_pool, split_of
 from intentfold.construct.stale import Unbuildable
@@ -42,6 +42,7 @@ class Plan:
     held_out_families: tuple[str, ...] = ()
     pool: str | None = None
     data: Path | None = None
+    style: Style = DEFAULT_STYLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
             continue
         stale_load = plan.loads[index % len(plan.loads)]
         try:
-            episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed))
+            episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
         except Unbuildable as reason:
             left.append(Left(task.id, task.family, str(reason)))
     write_jsonl(folder / f"{shard.number:05d}.left.jsonl", left)
@@ -108,7 +109,7 @@ def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
 
 @lru_cache(maxsize=4)
 def _real_tasks(name: str, data: Path) -> tuple[SourceTask, ...]:
-    return tuple(load(name, data).tasks)
+    return tuple(load(name, data / name).tasks)
 
 
 def _split(plan: Plan, task: SourceTask) -> Split | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 from intentfold.construct.schedule import Step, Thread, plan, with_priorities
 from intentfold.construct.simulator import (
@@ -25,11 +25,38 @@ from intentfold.intent import Edit, IntentState, diff, fold
 from intentfold.task import Goal, SourceTask
 from intentfold.trace import Episode, EpisodeTurn, Load, Split, Wording
 
-CHAT_SHARE = 0.12
-EDITS_PER_TURN = ((1, 0.62), (2, 0.28), (3, 0.10))
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How eventful dialogues are: shares of turns (or goals, or replies) that have what their field names.
+
+    `chat`: turns without an edit. `several`: turns with two edits or more. `priorities`: goals given a priority that
+    the task does not give. `conclusions`: replies that state a conclusion, where one is ready.
+    """
+
+    chat: float = 0.12
+    several: float = 0.38
+    priorities: float = 0.12
+    conclusions: float = 0.3
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not 0.0 <= getattr(self, field.name) <= 1.0:
+                raise ValueError(f"style.{field.name} must be in [0, 1], got {getattr(self, field.name)}")
 
 
-def build_episode(task: SourceTask, load: Load, split: Split, wording: Wording, seed: int, grader: Grader = grade) -> Episode:
+DEFAULT_STYLE = Style()
+
+
+def build_episode(
+    task: SourceTask,
+    load: Load,
+    split: Split,
+    wording: Wording,
+    seed: int,
+    grader: Grader = grade,
+    style: Style = DEFAULT_STYLE,
+) -> Episode:
     """The episode of `task` at stale load `load`; the same arguments give the same episode.
 
     Raises `Unbuildable` with the reason where the task's consequences do not hold up.
@@ -37,9 +64,9 @@ def build_episode(task: SourceTask, load: Load, split: Split, wording: Wording, 
     rng = random.Random(f"{seed}/{task.id}/{load}/{wording}")
     verify_reference(task, grader)
     stale = find_stale(task, load, rng, grader)
-    goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng)
+    goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng, style.priorities)
     threads = plan(goals, stale, load, rng)
-    turns = _Director(task, threads, wording, rng).play()
+    turns = _Director(task, threads, wording, rng, style).play()
     clean = clean_request(task, goals, wording, rng)
     return Episode(
         version=1,
@@ -59,8 +86,10 @@ def build_episode(task: SourceTask, load: Load, split: Split, wording: Wording, 
 class _Director:
     """Plays a schedule turn by turn, keeping the oracle state."""
 
-    def __init__(self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random) -> None:
-        self.wording, self.rng, self.threads = wording, rng, threads
+    def __init__(
+        self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random, style: Style
+    ) -> None:
+        self.wording, self.rng, self.threads, self.style = wording, rng, threads, style
         self.formats = [goal for goal in task.goals if goal.kind == "format"]
         self.task = task
         self.scene = Scene(IntentState())
@@ -78,7 +107,7 @@ class _Director:
         return tuple(turns)
 
     def _turn(self, first: bool) -> EpisodeTurn:
-        if self.at_once is None and not first and self.rng.random() < CHAT_SHARE:
+        if self.at_once is None and not first and self.rng.random() < self.style.chat:
             return self._chat()
         chosen = self._choose(first)
         scene, state = self.scene, self.scene.state
@@ -120,7 +149,7 @@ class _Director:
             return [self.at_once]
         ready = [t for t in self.threads if t.steps and t.needs <= self.done]
         self._cancel_missed(ready)
-        count = self.rng.choices([n for n, _ in EDITS_PER_TURN], [w for _, w in EDITS_PER_TURN])[0]
+        count = 1 if self.rng.random() >= self.style.several else self.rng.choices((2, 3), (3, 1))[0]
         if first:
             # A dialogue opens with something wanted, not with a decoy alone.
             stated = [t for t in ready if not t.name.startswith("decoy")]
@@ -172,7 +201,8 @@ class _Director:
             waiting = [t for t in self.threads if t.steps and t.steps[0].kind == "state" and t.needs <= self.done]
             self.next_thread = self.rng.choice(waiting) if waiting else None
             next_slot = None if self.next_thread is None else self.next_thread.steps[0].goal.slot
-            reply = agent_reply(state, next_slot, self.task.payload.get("conclusions", ()), chatted, self.wording, self.rng)
+            conclusions = self.task.payload.get("conclusions", ())
+            reply = agent_reply(state, next_slot, conclusions, chatted, self.style.conclusions, self.wording, self.rng)
         self.conclusion = reply
         self.scene.asked, self.scene.recap = reply.asked, reply.recap
         if reply.asked is None:

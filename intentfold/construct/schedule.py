@@ -74,7 +74,7 @@ def _goal_steps(goal: Goal, variants: Sequence[Goal], needed: bool, rng: random.
     return steps
 
 
-def with_priorities(goals: Sequence[Goal], rng: random.Random, share: float = 0.12) -> tuple[Goal, ...]:
+def with_priorities(goals: Sequence[Goal], rng: random.Random, share: float) -> tuple[Goal, ...]:
     """Goals without a priority get one now and then: REPRIORITIZE is an edit like the others."""
     choices: tuple[Priority, ...] = ("must", "preferred", "optional")
     return tuple(

@@ -240,6 +240,7 @@ def agent_reply(
     next_slot: str | None,
     conclusions: Sequence[dict],
     chatted: bool,
+    conclusion_share: float,
     wording: Wording,
     rng: random.Random,
 ) -> Reply:
@@ -251,7 +252,7 @@ def agent_reply(
     elif rng.random() < 0.6:
         parts.append(say(wording, "agent_ack", rng))
     ready = _ready_conclusions(state, conclusions)
-    if ready and rng.random() < 0.3:
+    if ready and rng.random() < conclusion_share:
         conclusion, basis = rng.choice(ready)
         fields = {"slot": conclusion.slot or "", "value": conclusion.value or "", "basis": basis}
         parts.append(say(wording, "agent_conclude", rng, **fields))

@@ -15,7 +15,7 @@ from intentfold.records import content_hash
 
 SYSTEM = "Do what the user wants now. Answer the last message; give the answer alone where a result is asked for."
 STATE = "\n\n[What holds now; anything earlier that is not in this list no longer counts]\n{items}"
-REPAIR = "That answer breaks what was asked of its form: {violations}. Give the same answer again, in the right form, and nothing else."
+REPAIR = "That answer breaks what was asked of its form: {violations}. Give the same answer in the right form and nothing else."
 
 
 def agent_prompt(

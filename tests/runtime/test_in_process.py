@@ -29,6 +29,38 @@ def base(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def hybrid(base, tmp_path_factory):
+    """A tiny Qwen3.5, whose layers are partly linear attention."""
+    from transformers import AutoTokenizer, Qwen3_5ForCausalLM, Qwen3_5TextConfig
+
+    folder = tmp_path_factory.mktemp("hybrid")
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    torch.manual_seed(5)
+    model = Qwen3_5ForCausalLM(
+        Qwen3_5TextConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            layer_types=["linear_attention", "full_attention"],
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=8,
+            linear_num_key_heads=2,
+            linear_num_value_heads=2,
+            linear_key_head_dim=8,
+            linear_value_head_dim=8,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    )
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def adapter(base, folder, seed):
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
@@ -49,9 +81,9 @@ def plainly(backend, prompt, max_tokens):
     return out[0, ids.shape[1] :].tolist()
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 6])
-def test_batches_equal_plain_generation(base, batch_size) -> None:
-    backend = InProcessBackend(base, batch_size=batch_size)
+@pytest.mark.parametrize(("model", "batch_size"), [("base", 1), ("base", 2), ("base", 6), ("hybrid", 1), ("hybrid", 6)])
+def test_batches_equal_plain_generation(model, batch_size, request) -> None:
+    backend = InProcessBackend(request.getfixturevalue(model), batch_size=batch_size)
     # Rows must end at different places for the batch to shrink: any byte of their outputs may be the stop token.
     stop = plainly(backend, PROMPTS[0], 12)[5]
     backend._stop = frozenset({stop})

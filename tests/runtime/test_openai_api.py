@@ -31,7 +31,8 @@ def server():
                 "message": {"role": "assistant", "content": said},
             }
             reply = {
-                "id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [] if said == "empty" else [choice],
+                "id": "1", "object": "chat.completion", "created": 0, "model": "m",
+                "choices": [] if said == "empty" else [choice],
                 "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
             }  # fmt: skip
             data = json.dumps(reply if status == 200 else {"error": {"message": "refused"}}).encode()

@@ -1,0 +1,177 @@
+"""On-policy distillation on TRL's DistillationTrainer, on the student's own tokens and its own states (design D3).
+
+What is overridden: where samples come from (`_prepare_inputs`: lanes of episodes instead of a column of prompts) and
+whom the divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from torch.utils.data import Sampler
+from trl import DistillationTrainer
+
+from intentfold.records import canonical_json, write_text
+from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
+from intentfold.training.rollouts import Fold, LaneOrder, Rollout, fold_rows
+from intentfold.training.teachers import LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
+
+
+class OnPolicyTrainer(DistillationTrainer):
+    """DistillationTrainer whose rows are episodes rolled forward, one turn a step, on the student's own states.
+
+    `gate` are folds with known right answers on which teacher and student are scored before the first step.
+    `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the lane goes back to the
+    oracle state, and that is counted (`overlong`). `samples_per_row` folds are sampled for every one that is trained
+    on (`per_device_train_batch_size` counts the sampled ones).
+    """
+
+    def __init__(
+        self, *, rollout: Rollout, teacher: Teacher, gate: list[Fold], max_prompt: int, samples_per_row: int = 1, **kwargs: Any
+    ) -> None:
+        self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
+        self.samples_per_row = samples_per_row
+        self._gated = False
+        super().__init__(train_dataset=Dataset.from_list(fold_rows(rollout.episodes)), **kwargs)
+
+    def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
+        args = self.args
+        lanes = args.per_device_train_batch_size * args.gradient_accumulation_steps * self.accelerator.num_processes
+        turns = [len(episode.turns) for episode in self.rollout.episodes]
+        return LaneOrder(turns, lanes, args.max_steps, args.gradient_accumulation_steps, args.seed)
+
+    # Sampling
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's buffer of one optimizer step, in micro-batches of like length without columns of padding alone."""
+        passes = self.args.gradient_accumulation_steps
+        if not self._gated and self.state.global_step == 0:
+            self.check_teacher()
+        if self._step % passes == 0 or self._buffered_inputs is None:
+            batch = self._generate_and_score_completions(generation_batch)
+            order = (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).argsort(stable=True)
+            self._buffered_inputs = [trimmed(batch, rows) for rows in order.chunk(passes)]
+        return self._buffered_inputs[self._step % passes]
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        folds = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
+        prompts = [self._ids(fold.prompt()) for fold in folds]
+        overlong = [len(prompt) > self.max_prompt for prompt in prompts]
+        if any(overlong):
+            folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
+            prompts = [self._ids(fold.prompt()) for fold in folds]
+        with self.accelerator.autocast():
+            completions = self._generate_single_turn(prompts, None, {})
+        outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in completions]
+        seen = self.rollout.finish(folds, outputs)
+        seen["overlong"] = [float(long) for long in overlong]
+        seen["unstopped"] = [float(ids[-1] not in self.eos_token_ids) for ids in completions]
+        seen["tokens"] = [float(len(ids)) for ids in completions]
+        for name, values in seen.items():
+            everywhere = gather_object(values)
+            self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
+        kept = self.rollout.worth_learning(seen["exact"], len(folds) // self.samples_per_row, self.state.global_step)
+        batch = self._batch([folds[n] for n in kept], [prompts[n] for n in kept], [completions[n] for n in kept])
+        batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        return batch
+
+    def _batch(self, folds: list[Fold], prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
+        pad_id = self._tokenizer.pad_token_id
+        prompt_ids_BP, prompt_mask_BP = left_padded(prompts, pad_id)
+        completion_ids_BC, completion_mask_BC = right_padded(completions, pad_id)
+        columns = self.teacher.columns([self.teacher.prompt.ids(fold) for fold in folds], completions)
+        batch = {
+            "prompt_ids": prompt_ids_BP,
+            "prompt_mask": prompt_mask_BP,
+            "completion_ids": completion_ids_BC,
+            "completion_mask": completion_mask_BC,
+            **columns,
+        }
+        return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+
+    def _ids(self, messages: list[dict[str, str]]) -> list[int]:
+        return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
+
+    # Loss
+
+    def _compute_loss(self, unwrapped_student: Any, inputs: dict[str, Any], num_items_in_batch: Any) -> Any:
+        # `_forward_redirection` steps around the student's own forward, and with it around accelerate's autocast.
+        with self.accelerator.autocast():
+            hidden_NH = self.completion_hidden(unwrapped_student, inputs)
+            loss, entropy, count = self.teacher.divergence(self, unwrapped_student, hidden_NH, inputs, num_items_in_batch)
+        return loss, entropy.detach(), count
+
+    def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+        """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
+        ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
+        mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
+        hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))
+        return hidden_BCH[inputs["completion_mask"].bool()]
+
+    # Proofs before the first step
+
+    @torch.no_grad()
+    def check_teacher(self) -> None:
+        """Score teacher and student on whole right answers, stop token included, and the student against itself."""
+        self._gated = True
+        student, wrapped = self.accelerator.unwrap_model(self.model_wrapped), self.model_wrapped
+        said: dict[str, list[list[int]]] = {"teacher": [], "student": []}
+        right: list[list[int]] = []
+        gap = 0.0
+        for start in range(0, len(self.gate), self.args.per_device_train_batch_size):
+            folds = self.gate[start : start + self.args.per_device_train_batch_size]
+            prompts = [self._ids(fold.prompt()) for fold in folds]
+            answers = [[*self._tokenizer(fold.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]] for fold in folds]
+            batch = self._batch(folds, prompts, answers)
+            itself = LocalTeacher(TeacherPrompt(self._tokenizer, self.chat_template_kwargs, "plain"), adapter=student.active_adapter)
+            mirror = {**batch, **{k: v.to(self.accelerator.device) for k, v in itself.columns(prompts, answers).items()}}
+            with self.accelerator.autocast():
+                for name, who in (("teacher", self.teacher), ("student", itself)):
+                    tokens = self._forward_redirection(wrapped, student, who.says, self, student, mirror)
+                    said[name] += [row.tolist() for row in tokens.split([len(answer) for answer in answers])]
+                gap += self._forward_redirection(wrapped, student, self._gap, student, itself, mirror)
+            right += answers
+        if abs(gap) > 1e-3:
+            raise PreflightError(f"the divergence of the student from itself must be 0, got {gap:.4g}: positions are off")
+        scores = check_teacher(said["teacher"], said["student"], right)
+        self.log({f"gate/{name}": value for name, value in scores.items()})
+
+    def _gap(self, student: Any, itself: LocalTeacher, batch: dict[str, Any]) -> float:
+        loss, _, _ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
+        return float(loss)
+
+    # Legs
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
+        write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
+        self.accelerator.wait_for_everyone()
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
+        self.rollout.restore(json.loads(saved))
+
+    def _rollout_file(self) -> str:
+        return f"rollout-{self.accelerator.process_index}.json"
+
+
+def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
+    """Some rows of a batch, without the columns that are padding in all of them."""
+    part = {name: value[rows] if value.ndim else value for name, value in batch.items()}
+    for prefix in ("prompt", "teacher_prompt"):
+        if f"{prefix}_mask" in part:
+            first = int(part[f"{prefix}_mask"].any(0).int().argmax())
+            for name in (f"{prefix}_ids", f"{prefix}_mask"):
+                part[name] = part[name][:, first:]
+    width = int(part["completion_mask"].sum(1).max())
+    for name in ("completion_ids", "completion_mask", "teacher_ids", "teacher_logprobs"):
+        if name in part:
+            part[name] = part[name][:, :width]
+    return part

@@ -1,0 +1,185 @@
+"""Dialogues rolled forward on the student's own states (design D3): which folds are trained on, and from which state.
+
+Every row of an optimizer step is a *lane*: an episode that goes forward one turn a step. The student's sample for
+that turn is both what the loss is taken on and what makes the lane's next state, so nothing is generated twice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch.utils.data import Sampler
+
+from intentfold.codec.edits import decode_edits
+from intentfold.codec.full import decode_state
+from intentfold.dialogue import to_messages
+from intentfold.intent import Edit, IntentState, canonical, fold, fold_leniently
+from intentfold.mining.targets import supported_edits
+from intentfold.prompts.tracker import Codec, tracker_completion, tracker_prompt
+from intentfold.records import RECORD, from_json, to_json
+from intentfold.trace import Episode
+
+
+def fold_rows(episodes: Sequence[Episode]) -> list[dict[str, int]]:
+    """One row a fold: the place of its episode, and its turn."""
+    return [{"episode": place, "turn": turn} for place, episode in enumerate(episodes) for turn in range(len(episode.turns))]
+
+
+class LaneOrder(Sampler[int]):
+    """Indices into `fold_rows`, lane by lane, `steps` times, each step's lanes `repeat` times over.
+
+    A lane goes through its episode turn by turn and then takes the next of a seeded order without end. Lanes
+    start in the middle of their first episode, so that every step holds early and late turns. TRL's loader asks
+    for a step's rows once per forward pass: hence `repeat`.
+    """
+
+    def __init__(self, turns: Sequence[int], lanes: int, steps: int, repeat: int, seed: int) -> None:
+        self.turns, self.lanes, self.steps, self.repeat, self.seed = turns, lanes, steps, repeat, seed
+
+    def __len__(self) -> int:
+        return self.lanes * self.steps * self.repeat
+
+    def __iter__(self) -> Iterator[int]:
+        rng = random.Random(f"{self.seed}/lanes")
+        first = [0]
+        for count in self.turns:
+            first.append(first[-1] + count)
+        episodes = self._episodes(rng)
+        lanes = [(episode, rng.randrange(self.turns[episode])) for episode in (next(episodes) for _ in range(self.lanes))]
+        for _ in range(self.steps):
+            rows = [first[episode] + turn for episode, turn in lanes]
+            for _ in range(self.repeat):
+                yield from rows
+            lanes = [
+                (episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes
+            ]
+
+    def _episodes(self, rng: random.Random) -> Iterator[int]:
+        while True:
+            yield from rng.sample(range(len(self.turns)), len(self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One fold to sample: the state it starts from, what the student is asked, and the edits that its prompt supports."""
+
+    episode: Episode
+    turn: int
+    state: IntentState
+    own: bool
+    right: tuple[Edit, ...]
+    codec: Codec
+    window: int | None
+
+    def prompt(self) -> list[dict[str, str]]:
+        """The student's messages, and the runtime's."""
+        return to_messages(tracker_prompt(self.state, self.episode.drift(self.turn), codec=self.codec, window=self.window))
+
+    def privileged_prompt(self) -> list[dict[str, str]]:
+        """The same with the right answer in it."""
+        dialogue = self.episode.drift(self.turn)
+        return to_messages(
+            tracker_prompt(self.state, dialogue, codec=self.codec, window=self.window, privileged=self.right)
+        )
+
+    def completion(self) -> str:
+        """The right answer."""
+        return tracker_completion(self.state, self.right, self.codec)
+
+    def read(self, text: str) -> tuple[IntentState, int]:
+        """The state after an output, folded leniently, and how many of its lines or edits were rejected."""
+        edits, unread = (decode_edits if self.codec == "delta" else decode_state)(text, self.state)
+        state, rejected = fold_leniently(self.state, edits)
+        return state, len(unread) + len(rejected)
+
+    def exact(self, state: IntentState) -> bool:
+        """Whether `state` is what the right edits lead to."""
+        return canonical(state) == canonical(fold(self.state, self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where a lane stands: the student's own state after `turn` of `episode`."""
+
+    __pydantic_config__ = RECORD
+
+    episode: str
+    turn: int
+    state: IntentState
+
+
+class Rollout:
+    """The lanes of one rank: gives each step's folds and takes what the student made of them.
+
+    A fold goes on from the lane's own state with probability `own_state_share` (drawn from the seed, the step and
+    the lane), else from the oracle state.
+    """
+
+    def __init__(
+        self, episodes: Sequence[Episode], *, codec: Codec, window: int | None, own_state_share: float, seed: int
+    ) -> None:
+        self.episodes, self.codec, self.window = episodes, codec, window
+        self.own_state_share, self.seed = own_state_share, seed
+        self.reached: dict[int, Reached] = {}
+
+    def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
+        """The folds of a step, by lane."""
+        return [self._fold(lane, row["episode"], row["turn"], step, rank) for lane, row in enumerate(rows)]
+
+    def _fold(self, lane: int, place: int, turn: int, step: int, rank: int) -> Fold:
+        episode = self.episodes[place]
+        state, own, before = oracle_before(episode, turn), False, self.reached.get(lane)
+        if turn and before is not None and (before.episode, before.turn) == (episode.id, turn - 1):
+            own = random.Random(f"{self.seed}/{step}/{rank}/{lane}").random() < self.own_state_share
+            state = before.state if own else state
+        return self._of(episode, turn, state, own)
+
+    def from_oracle(self, fold: Fold) -> Fold:
+        """The same fold from the oracle state."""
+        return self._of(fold.episode, fold.turn, oracle_before(fold.episode, fold.turn), False)
+
+    def _of(self, episode: Episode, turn: int, state: IntentState, own: bool) -> Fold:
+        right = supported_edits(state, episode, turn, self.window)
+        return Fold(episode, turn, state, own, right, self.codec, self.window)
+
+    def finish(self, folds: Sequence[Fold], outputs: Sequence[str]) -> dict[str, list[float]]:
+        """Move each lane on to the state that its output leads to; returns what happened, a number a lane."""
+        seen: dict[str, list[float]] = {"exact": [], "rejected": [], "own_state": []}
+        for lane, (fold_, output) in enumerate(zip(folds, outputs, strict=True)):
+            state, rejected = fold_.read(output)
+            self.reached[lane] = Reached(fold_.episode.id, fold_.turn, state)
+            seen["exact"].append(float(fold_.exact(state)))
+            seen["rejected"].append(float(rejected))
+            seen["own_state"].append(float(fold_.own))
+        return seen
+
+    def worth_learning(self, exact: Sequence[float], count: int, step: int) -> list[int]:
+        """The `count` lanes to train on, in order: those that came out wrong first, then the others, each at random.
+
+        Where the student already writes what its teacher would, the divergence is near 0 and its gradient with it.
+        """
+        rng = random.Random(f"{self.seed}/{step}/learn")
+        order = sorted(range(len(exact)), key=lambda lane: (exact[lane], rng.random()))
+        return sorted(order[:count])
+
+    def state(self) -> dict[str, Any]:
+        """Where the lanes stand, as JSON data."""
+        return {str(lane): to_json(reached) for lane, reached in self.reached.items()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Put the lanes back."""
+        self.reached = {int(lane): from_json(Reached, reached) for lane, reached in state.items()}
+
+
+def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None) -> list[Fold]:
+    """Every fold of the episodes, each from the oracle state."""
+    rollout = Rollout(episodes, codec=codec, window=window, own_state_share=0.0, seed=0)
+    return [rollout._of(e, turn, oracle_before(e, turn), False) for e in episodes for turn in range(len(e.turns))]
+
+
+def oracle_before(episode: Episode, turn: int) -> IntentState:
+    """The oracle state that user turn `turn` finds."""
+    return episode.turns[turn - 1].state if turn else IntentState()

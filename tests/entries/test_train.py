@@ -1,0 +1,320 @@
+"""The training scripts on a tiny model: what they leave, that a kill changes no tensor, and what bad input is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file
+
+from intentfold.records import write_jsonl
+from intentfold.training.data import DataError
+from intentfold.training.export import ExportError
+from intentfold.training.preflight import PreflightError
+from tests.tiny import CHATML, ROOT, script, tiny_dataset, tiny_episodes, tiny_model, tiny_traces
+
+SMALL = ["--rows_per_step", "8", "--micro_batch", "4", "--dtype", "float32", "--lora_r", "8", "--log_steps", "1"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A base model that has learned the privileged prompt as a whole, with its data; made by train/sft.py itself."""
+    folder = tmp_path_factory.mktemp("world")
+    tiny_model(folder / "base")
+    tiny_dataset(folder / "data", count=16)
+    tiny_traces(folder / "traces", count=16)
+    return folder
+
+
+def sft(world: Path, out: Path, *more: str) -> list[str]:
+    return ["--base", str(world / "base"), "--data", str(world / "data"), "--out", str(out), *SMALL, *more]
+
+
+def opd(world: Path, out: Path, *more: str) -> list[str]:
+    start = world / "start"
+    if not start.exists():
+        script("train/sft.py").main(sft(world, start, "--steps", "2"))
+    common = ["--base", str(world / "base"), "--traces", str(world / "traces"), "--out", str(out), *SMALL]
+    return [*common, "--init_adapter", str(start / "adapter"), "--max_completion", "12", *more]
+
+
+def no_gate(module) -> None:
+    """A tiny model is no teacher; the gate has tests of its own."""
+    from intentfold.training.opd import OnPolicyTrainer
+
+    OnPolicyTrainer.check_teacher = lambda self: None
+
+
+def tensors(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "adapter" / "adapter_model.safetensors")
+
+
+def assert_equal(ours: Path, theirs: Path) -> None:
+    a, b = tensors(ours), tensors(theirs)
+    assert a.keys() == b.keys()
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_sft_leaves_an_adapter_that_learned(world, tmp_path):
+    module = script("train/sft.py")
+    out = tmp_path / "run"
+    module.main(sft(world, out, "--steps", "30", "--learning_rate", "0.01"))
+    metrics = json.loads((out / "metrics.json").read_text())
+    losses = [entry["loss"] for entry in metrics["log"] if "loss" in entry]
+    assert len(losses) == metrics["steps"] == 30
+    assert losses[-1] < 0.8 * losses[0]
+    assert {path.name for path in (out / "adapter").iterdir()} >= {"adapter_model.safetensors", "adapter_config.json"}
+    assert not (out / "adapter" / "README.md").exists()
+    before = (out / "metrics.json").stat().st_mtime_ns
+    module.main(sft(world, out, "--steps", "30", "--learning_rate", "0.01"))
+    assert (out / "metrics.json").stat().st_mtime_ns == before
+
+
+def test_sft_goes_on_from_an_adapter(world, tmp_path):
+    module = script("train/sft.py")
+    module.main(sft(world, tmp_path / "a", "--steps", "2"))
+    module.main(sft(world, tmp_path / "b", "--steps", "1", "--learning_rate", "0.0", "--init_adapter", str(tmp_path / "a/adapter")))
+    assert_equal(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_cpu_budget_ends_a_run(world, tmp_path):
+    script("train/sft.py").main(sft(world, tmp_path / "run", "--steps", "5000", "--max_cpu_minutes", "0.02"))
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert 0 < metrics["steps"] < 5000
+    assert 1.2 <= metrics["cpu_seconds"] < 10
+
+
+def test_opd_rolls_forward_and_moves_the_adapter(world, tmp_path):
+    module = script("train/opd.py")
+    no_gate(module)
+    out = tmp_path / "run"
+    module.main(opd(world, out, "--steps", "4", "--learning_rate", "0.01"))
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["steps"] == 4
+    steps = [entry for entry in metrics["log"] if "loss" in entry]
+    assert all(entry["rollout/tokens"] > 0 for entry in steps)
+    assert any(entry["rollout/own_state"] > 0 for entry in steps)
+    before, after = tensors(world / "start"), tensors(out)
+    assert before.keys() == after.keys()
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+    assert not (out / "adapter" / "teacher").exists()
+
+
+@pytest.mark.parametrize("teacher", [["--teacher", "base", "--worked_examples", "2"], ["--teacher", "model"]])
+def test_opd_from_other_teachers(world, tmp_path, teacher):
+    module = script("train/opd.py")
+    no_gate(module)
+    if teacher[1] == "model":
+        teacher = [*teacher, "--teacher_model", str(tiny_model(tmp_path / "larger", seed=3, layers=3))]
+    module.main(opd(world, tmp_path / "run", "--steps", "1", *teacher))
+    assert (tmp_path / "run" / "metrics.json").exists()
+
+
+# Killed for real
+
+
+CODE = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.tiny import script
+from tests.entries.test_train import no_gate
+module = script({path!r})
+no_gate(module)
+module.main(sys.argv[1:])
+"""
+
+
+def run_killed(path: str, arguments: list[str], out: Path, checkpoints: int) -> None:
+    """Run a script and SIGKILL it once it has left so many checkpoints."""
+    command = [sys.executable, "-c", CODE.format(root=str(ROOT), path=path), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT)
+    deadline = time.monotonic() + 300
+    while len(list(out.glob("checkpoint-*"))) < checkpoints:
+        assert process.poll() is None, process.stdout.read().decode()[-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert not (out / "metrics.json").exists(), "killed too late to prove anything"
+
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def run_whole(path: str, arguments: list[str]) -> None:
+    command = [sys.executable, "-c", CODE.format(root=str(ROOT), path=path), *arguments]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout.decode()[-3000:]
+
+
+@pytest.mark.parametrize("path", ["train/sft.py", "train/opd.py"])
+def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path):
+    arguments = sft if path == "train/sft.py" else opd
+    more = ["--steps", "40", "--save_steps", "4", "--learning_rate", "0.01", "--schedule", "cosine"]
+    run_whole(path, arguments(world, tmp_path / "whole", *more))
+    killed = arguments(world, tmp_path / "killed", *more)
+    for checkpoints in (1, 2):
+        run_killed(path, killed, tmp_path / "killed", checkpoints)
+    # A kill in the middle of saving leaves a checkpoint without its mark.
+    last = max((tmp_path / "killed").glob("checkpoint-*"), key=lambda folder: int(folder.name.split("-")[1]))
+    half = tmp_path / "killed" / "checkpoint-1000"
+    half.mkdir()
+    (half / "trainer_state.json").write_text((last / "trainer_state.json").read_text()[:20])
+    run_whole(path, killed)
+    assert_equal(tmp_path / "whole", tmp_path / "killed")
+    assert not half.exists()
+
+
+# Bad input
+
+
+def test_bad_input_is_told_before_any_work(world, tmp_path, capsys):
+    module = script("train/sft.py")
+    config = tmp_path / "config.yaml"
+    for text, field in (("steps: 2.5", "steps"), ("schedule: bogus", "schedule"), ("stepps: 3", "stepps")):
+        config.write_text(text)
+        with pytest.raises(SystemExit) as exit:
+            module.main(["--config", str(config), *sft(world, tmp_path / "run")])
+        assert exit.value.code == 2
+        assert field in capsys.readouterr().err
+    for more, reason in (
+        (["--privileged_share", "0.9"], "privileged_share must be in [0, 0.5], got 0.9"),
+        (["--rows_per_step", "6"], "rows_per_step must be a multiple of micro_batch (4), got 6"),
+        (["--steps", "-1"], "steps must not be negative, got -1"),
+    ):
+        with pytest.raises(SystemExit) as exit:
+            module.main(sft(world, tmp_path / "run", *more))
+        assert exit.value.code == 2
+        assert reason in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_data_and_models_are_told_before_any_work(world, tmp_path):
+    module, out = script("train/sft.py"), tmp_path / "run"
+
+    def refused(error: type[Exception], match: str, *more: str) -> None:
+        with pytest.raises(error, match=match):
+            module.main(sft(world, out, *more))
+        assert not list(out.glob("checkpoint-*"))
+
+    refused(PreflightError, r"64 rows are fewer than one optimizer step takes \(96\)", "--rows_per_step", "96")
+    refused(DataError, r"none\.jsonl: no such file", "--split", "none")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.jsonl").write_text("")
+    refused(DataError, r"train\.jsonl: the dataset is empty", "--data", str(tmp_path / "data"))
+    asking = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    mute = tiny_model(tmp_path / "mute", template=CHATML.replace(asking, ""))
+    refused(PreflightError, "no generation prompt", "--base", str(mute))
+    refused(PreflightError, r"row tiny-\d+:\d.* tokens \(prompt \d+\), more than max_length 60", "--max_length", "60")
+
+
+def test_a_run_is_not_continued_with_other_arguments(world, tmp_path):
+    module = script("train/sft.py")
+    module.main(sft(world, tmp_path / "run", "--steps", "1"))
+    with pytest.raises(ValueError, match=r"learning_rate was 0\.0001, is 0\.5"):
+        module.main(sft(world, tmp_path / "run", "--steps", "1", "--learning_rate", "0.5"))
+
+
+def test_opd_refuses_what_cannot_teach(world, tmp_path, capsys):
+    module = script("train/opd.py")
+    with pytest.raises(SystemExit) as exit:
+        module.main(opd(world, tmp_path / "run", "--steps", "1", "--teacher", "model"))
+    assert exit.value.code == 2
+    assert "teacher_model goes with teacher 'model'" in capsys.readouterr().err
+    other = tiny_model(tmp_path / "other")
+    config = json.loads((other / "tokenizer.json").read_text())
+    vocabulary = config["model"]["vocab"]
+    vocabulary["A"], vocabulary["B"] = vocabulary["B"], vocabulary["A"]
+    (other / "tokenizer.json").write_text(json.dumps(config))
+    with pytest.raises(PreflightError, match="different vocabularies"):
+        module.main(opd(world, tmp_path / "run", "--steps", "1", "--teacher", "model", "--teacher_model", str(other)))
+    with pytest.raises(PreflightError, match=r"tiny-\d+:\d: the prompt has \d+ tokens, more than the 50"):
+        module.main(opd(world, tmp_path / "run", "--steps", "1", "--max_length", "62"))
+    few = tmp_path / "few"
+    write_jsonl(few / "train.jsonl", tiny_episodes(3))
+    write_jsonl(few / "dev.jsonl", tiny_episodes(3))
+    with pytest.raises(PreflightError, match=r"3 rows are fewer than one optimizer step takes \(8\)"):
+        module.main(opd(world, tmp_path / "run", "--steps", "1", "--traces", str(few)))
+
+
+@pytest.mark.parametrize("name", ["sft", "opd", "export_adapter"])
+def test_a_bare_launch_says_what_it_needs(name):
+    done = subprocess.run([sys.executable, str(ROOT / "train" / f"{name}.py")], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "the following arguments are required" in done.stderr
+    assert {"sft": "base", "opd": "traces", "export_adapter": "run"}[name] in done.stderr.splitlines()[-1]
+
+
+# Export
+
+
+@pytest.fixture(scope="module")
+def trained(world):
+    out = world / "trained"
+    script("train/sft.py").main(sft(world, out, "--steps", "20", "--learning_rate", "0.01"))
+    return out
+
+
+def test_export_proves_its_effect_and_says_how_to_serve(trained, tmp_path):
+    (tmp_path / "metrics.json").write_text('{"exact edits": 0.5}')
+    arguments = ["--run", str(trained), "--out", str(tmp_path / "x"), "--name", "t1", "--metrics", str(tmp_path / "metrics.json")]
+    script("train/export_adapter.py").main(arguments)
+    card = (tmp_path / "x" / "README.md").read_text()
+    facts = json.loads((trained / "metrics.json").read_text())
+    for part in (facts["data"], facts["template"], "| exact edits | 0.5 |", "--max-lora-rank 8 --lora-modules t1="):
+        assert part in card
+    assert tensors(trained).keys() == load_file(tmp_path / "x" / "adapter_model.safetensors").keys()
+    assert str(trained.parent) not in card + (tmp_path / "x" / "adapter_config.json").read_text()
+
+
+def broken(trained: Path, folder: Path, *, config: dict | None = None, change=None) -> Path:
+    import shutil
+
+    shutil.copytree(trained, folder)
+    path = folder / "adapter" / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **(config or {})}))
+    weights = folder / "adapter" / "adapter_model.safetensors"
+    if change is not None:
+        save_file(change(load_file(weights)), weights)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("config", "change", "reason"),
+    [
+        ({"modules_to_save": ["lm_head"]}, None, "modules_to_save"),
+        ({"use_dora": True}, None, "use_dora"),
+        ({"use_rslora": True}, None, "use_rslora"),
+        ({"bias": "all"}, None, "bias"),
+        ({"r": 1024}, None, "r = 1024"),
+        (None, lambda old: {name.replace("layers.1", "layers.9"): t for name, t in old.items()}, r"layers\.9.* matches no layer"),
+        (None, lambda old: {name: t[:, :-1].contiguous() for name, t in old.items()}, "has shape"),
+        (None, lambda old: {name: torch.zeros_like(t) for name, t in old.items()}, "off the trained model's logits"),
+        (None, lambda old: {"base_model.model.lm_head.lora_A.weight": torch.zeros(8, 32)}, "vocabulary's layers"),
+    ],
+)
+def test_export_refuses_what_a_server_would_not_serve(trained, tmp_path, config, change, reason):
+    run = broken(trained, tmp_path / "run", config=config, change=change)
+    with pytest.raises(ExportError, match=reason):
+        script("train/export_adapter.py").main(["--run", str(run), "--out", str(tmp_path / "x"), "--name", "t"])
+
+
+def test_export_refuses_an_adapter_without_effect(world, tmp_path):
+    script("train/sft.py").main(sft(world, tmp_path / "run", "--steps", "1", "--learning_rate", "0.0"))
+    with pytest.raises(ExportError, match="it has no effect"):
+        script("train/export_adapter.py").main(["--run", str(tmp_path / "run"), "--out", str(tmp_path / "x"), "--name", "t"])
+
+
+def test_export_wants_a_finished_run(tmp_path):
+    with pytest.raises(SystemExit, match="no finished training run"):
+        script("train/export_adapter.py").main(["--run", str(tmp_path), "--out", str(tmp_path / "x"), "--name", "t"])

@@ -1,0 +1,278 @@
+"""The distillation trainer: its loss against TRL's and a naive one, its teachers, its proofs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from peft import LoraConfig, get_peft_model
+from trl import DistillationConfig, DistillationTrainer
+
+from intentfold import models
+from intentfold.training.opd import OnPolicyTrainer, trimmed
+from intentfold.training.preflight import PreflightError
+from intentfold.training.rollouts import Rollout, oracle_folds
+from intentfold.training.teachers import LocalTeacher, ServedTeacher, TeacherPrompt, coarse_divergence, right_padded
+from tests.tiny import tiny_episodes, tiny_model
+
+EPISODES = tiny_episodes(6)
+GATE = oracle_folds(tiny_episodes(2, seed=1), "delta", 3)
+
+
+def adapted(base, seed):
+    """A student whose fresh adapter does something, and so differs from its base."""
+    model, tokenizer = models.load(base, dtype="float32")
+    model = get_peft_model(model, LoraConfig(target_modules=["q_proj", "v_proj", "up_proj"], r=4))
+    torch.manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.2)
+    return model, tokenizer
+
+
+def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, **changes):
+    model, tokenizer = adapted(tiny_model(folder / "student"), 0)
+    prompt = TeacherPrompt(tokenizer, {}, sees, examples)
+    larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
+    if kind == "served":
+        teacher = ServedTeacher(prompt, served, k=4)
+    else:
+        teacher = LocalTeacher(prompt, model=larger)
+    config = DistillationConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=3,
+        gradient_accumulation_steps=2,
+        max_steps=2,
+        max_completion_length=12,
+        beta=beta,
+        report_to="none",
+        bf16=False,
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        **changes,
+    )
+    rollout = Rollout(EPISODES, codec="delta", window=3, own_state_share=0.5, seed=0)
+    return OnPolicyTrainer(
+        rollout=rollout,
+        teacher=teacher,
+        gate=GATE,
+        max_prompt=1000,
+        model=model,
+        teacher_model=larger,
+        args=config,
+        processing_class=tokenizer,
+    )
+
+
+def sampled(trainer):
+    """A generation batch of six folds in two micro-batches."""
+    trainer._gated = True
+    trainer.model.train()
+    rows = next(iter(trainer.get_train_dataloader()))
+    return [trainer._prepare_inputs(rows), trainer._buffered_inputs[1]]
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_with_equal_prompts_the_loss_is_trls(tmp_path, beta):
+    trainer = make(tmp_path, "model", sees="plain", beta=beta)
+    for inputs in sampled(trainer):
+        for items in (None, torch.tensor(50.0)):
+            ours = trainer._compute_loss(trainer.model, inputs, items)
+            theirs = DistillationTrainer._compute_loss(trainer, trainer.model, inputs, items)
+            assert ours[0].item() == pytest.approx(theirs[0].item(), rel=1e-5)
+            assert ours[1].item() == pytest.approx(theirs[1].item(), rel=1e-5)
+            assert ours[2] == theirs[2] > 0
+            grads = []
+            for loss in (ours[0], theirs[0]):
+                trainer.model.zero_grad()
+                loss.backward()
+                grads.append(torch.cat([p.grad.flatten() for p in trainer.model.parameters() if p.grad is not None]))
+            assert torch.allclose(*grads, rtol=1e-3, atol=1e-7)
+            assert grads[0].abs().max() > 0
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_the_privileged_loss_is_the_naive_one(tmp_path, beta):
+    trainer = make(tmp_path, "base", beta=beta)
+    for inputs in sampled(trainer):
+        ours, entropy, count = trainer._compute_loss(trainer.model, inputs, None)
+        total, entropies, tokens = 0.0, 0.0, 0
+        for row in range(len(inputs["prompt_ids"])):
+            said = inputs["completion_ids"][row][inputs["completion_mask"][row].bool()]
+            asked = inputs["prompt_ids"][row][inputs["prompt_mask"][row].bool()]
+            told = inputs["teacher_prompt_ids"][row][inputs["teacher_prompt_mask"][row].bool()]
+            assert len(told) > len(asked)
+            with torch.no_grad():
+                p = trainer.model(torch.cat([asked, said])[None]).logits[0, len(asked) - 1 : -1].log_softmax(-1)
+                with trainer.model.disable_adapter():
+                    q = trainer.model(torch.cat([told, said])[None]).logits[0, len(told) - 1 : -1].log_softmax(-1)
+            if beta == 1.0:
+                each = (p.exp() * (p - q)).sum(-1)
+            elif beta == 0.0:
+                each = (q.exp() * (q - p)).sum(-1)
+            else:
+                m = (beta * q.exp() + (1 - beta) * p.exp()).log()
+                each = beta * (q.exp() * (q - m)).sum(-1) + (1 - beta) * (p.exp() * (p - m)).sum(-1)
+            total += each.sum().item()
+            entropies -= (p.exp() * p).sum().item()
+            tokens += len(said)
+        assert count == tokens
+        assert ours.item() == pytest.approx(total / tokens, rel=1e-3)  # differences of float32 logarithms
+        assert entropy.item() == pytest.approx(entropies, rel=1e-4)
+
+
+def test_the_loss_is_averaged_over_generated_tokens(tmp_path):
+    trainer = make(tmp_path, "base")
+    first, second = sampled(trainer)
+    tokens = int(first["completion_mask"].sum() + second["completion_mask"].sum())
+    assert first["num_items_in_batch"] == tokens
+    trainer.model.train()
+    both = sum(trainer.compute_loss(trainer.model, inputs).item() for inputs in (first, second))
+    sums = [trainer._compute_loss(trainer.model, inputs, 1)[0].item() for inputs in (first, second)]
+    assert both == pytest.approx(sum(sums) / tokens, rel=1e-5)
+
+
+def test_the_student_is_at_no_distance_from_itself(tmp_path):
+    trainer = make(tmp_path, "base", sees="plain")
+    trainer.teacher.adapter = trainer.model.active_adapter
+    for inputs in sampled(trainer):
+        loss, _, _ = trainer._compute_loss(trainer.model, inputs, None)
+        assert abs(loss.item()) < 1e-6
+
+
+def test_the_frozen_adapter_teaches_without_learning(tmp_path):
+    trainer = make(tmp_path, "base")
+    trainer.model.save_pretrained(tmp_path / "sft")
+    trainer.model.load_adapter(str(tmp_path / "sft"), adapter_name="teacher", is_trainable=False)
+    trainer.model.set_adapter("default")
+    trainer.teacher.adapter = "teacher"
+    inputs, _ = sampled(trainer)
+    loss, _, _ = trainer._compute_loss(trainer.model, inputs, None)
+    loss.backward()
+    assert trainer.model.active_adapter == "default"
+    grads = {name for name, p in trainer.model.named_parameters() if p.grad is not None and p.grad.abs().max() > 0}
+    assert grads
+    assert all(".default." in name for name in grads)
+    assert all(p.requires_grad == (".default." in name) for name, p in trainer.model.named_parameters())
+
+
+def test_worked_examples_stand_before_the_question(tmp_path):
+    trainer = make(tmp_path, examples=GATE[:2])
+    fold = GATE[3]
+    text = trainer._tokenizer.decode(trainer.teacher.prompt.ids(fold))
+    assert text.count("<|im_start|>assistant") == 3
+    assert text.count("<|im_start|>system") == 1
+    assert text.index(GATE[0].completion()) < text.rindex(fold.privileged_prompt()[1]["content"])
+    assert text.endswith("<|im_start|>assistant\n")
+
+
+def test_padding_and_micro_batches_change_no_loss(tmp_path):
+    trainer = make(tmp_path, "base")
+    sampled(trainer)
+    folds = trainer.rollout.begin([{"episode": e, "turn": 1} for e in range(6)], 0, 0)
+    prompts = [trainer._ids(fold.prompt()) for fold in folds]
+    completions = [[5, 6, 7][: n % 3 + 1] for n in range(6)]
+    batch = trainer._batch(folds, prompts, completions)
+    whole = trainer._compute_loss(trainer.model, batch, 1)[0].item()
+    parts = [trainer._compute_loss(trainer.model, trimmed(batch, torch.tensor([row])), 1)[0].item() for row in range(6)]
+    assert whole == pytest.approx(sum(parts), rel=1e-4)
+
+
+# The gate
+
+
+def test_a_useless_teacher_ends_the_run_before_the_first_step(tmp_path):
+    trainer = make(tmp_path, "base")
+    with pytest.raises(PreflightError, match="teach the student to write on"):
+        trainer.train()
+    assert trainer.state.global_step == 0
+
+
+def test_an_oracle_teacher_passes_the_gate(tmp_path):
+    trainer = make(tmp_path, "served", served=Oracle(tmp_path))
+    trainer.train()
+    gate = trainer.state.log_history[0]
+    assert gate["gate/teacher"] == gate["gate/teacher_stops"] == 1.0
+    assert gate["gate/student"] < 1.0
+    assert trainer.state.global_step == 2
+
+
+def test_positions_off_by_one_are_found(tmp_path, monkeypatch):
+    trainer = make(tmp_path, "served", served=Oracle(tmp_path))
+    right = OnPolicyTrainer.completion_hidden
+    calls = iter(range(1000))
+
+    def shifted(self, model, inputs):
+        hidden = right(self, model, inputs)
+        return hidden.roll(1, 0) if next(calls) % 2 else hidden
+
+    monkeypatch.setattr(OnPolicyTrainer, "completion_hidden", shifted)
+    with pytest.raises(PreflightError, match="divergence of the student from itself must be 0"):
+        trainer.train()
+
+
+# A served teacher
+
+
+class Oracle:
+    """Puts almost all mass on what it is shown; counts how often it is asked."""
+
+    def __init__(self, folder):
+        self.calls = 0
+
+    def __call__(self, prompts, completions, k):
+        self.calls += 1
+        rest = [math.log(0.01 / (k - 1))] * (k - 1)
+        return [
+            [list(zip([id, *(i for i in range(50, 60) if i != id)], [math.log(0.98), *rest], strict=False))[:k] for id in ids]
+            for ids in completions
+        ]
+
+
+def test_a_served_teacher_is_asked_once_a_step(tmp_path):
+    oracle = Oracle(tmp_path)
+    trainer = make(tmp_path, "served", served=oracle)
+    trainer._gated = True
+    trainer.train()
+    assert trainer.state.global_step == oracle.calls == 2
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_top_k_divergence_bounds_the_whole_one_and_reaches_it(beta):
+    torch.manual_seed(0)
+    p, q = torch.randn(5, 12).log_softmax(-1), torch.randn(5, 12).log_softmax(-1)
+
+    def whole():
+        if beta == 1.0:
+            return (p.exp() * (p - q)).sum(-1)
+        if beta == 0.0:
+            return (q.exp() * (q - p)).sum(-1)
+        m = (beta * q.exp() + (1 - beta) * p.exp()).log()
+        return beta * (q.exp() * (q - m)).sum(-1) + (1 - beta) * (p.exp() * (p - m)).sum(-1)
+
+    def coarse(k):
+        top, ids = q.topk(k)
+        return coarse_divergence(p.gather(-1, ids), top, beta)
+
+    previous = torch.zeros(5)
+    for k in (1, 4, 8, 11):
+        assert (coarse(k) >= previous - 1e-5).all()
+        assert (coarse(k) <= whole() + 1e-5).all()
+        previous = coarse(k)
+    assert torch.allclose(coarse(11), whole(), atol=1e-5)
+
+
+def test_a_served_teacher_that_gives_too_few_tokens_is_an_error(tmp_path):
+    trainer = make(tmp_path, "served", served=lambda prompts, completions, k: [[[(1, -0.1)]] * len(c) for c in completions])
+    trainer._gated = True
+    with pytest.raises(ValueError, match="must give 4 tokens at each of the"):
+        trainer.train()
+
+
+def test_right_padding():
+    ids, mask = right_padded([[5], [6, 7]], 0)
+    assert ids.tolist() == [[5, 0], [6, 7]]
+    assert mask.tolist() == [[1, 0], [1, 1]]

@@ -1,0 +1,125 @@
+"""Each proof before the first step fails on what it is there for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+from intentfold import models
+from intentfold.example import trl_row
+from intentfold.training import preflight
+from intentfold.training.preflight import PreflightError, prompt_ids
+from tests.tiny import CHATML, tiny_examples, tiny_model, tiny_tokenizer
+
+TOKENIZER = tiny_tokenizer()
+STOP = TOKENIZER.eos_token_id
+
+
+def a_row():
+    """A row as it goes into TRL, and what should come out of it."""
+    row = {"id": "e:0", "chat_template_kwargs": {}, **trl_row(tiny_examples()[0])}
+    prompt = prompt_ids(TOKENIZER, row["prompt"], {})
+    said = [*TOKENIZER(row["completion"][0]["content"])["input_ids"], STOP]
+    return row, {"input_ids": prompt + said, "labels": [-100] * len(prompt) + said}, len(prompt)
+
+
+def check(row, made, max_length=1024):
+    preflight.check_rows([row], [made], TOKENIZER, [STOP], max_length)
+
+
+def test_a_right_row_passes():
+    row, made, _ = a_row()
+    check(row, made)
+
+
+def test_rows_that_train_something_else_are_refused():
+    row, made, prompt = a_row()
+    ids, labels = made["input_ids"], made["labels"]
+    with pytest.raises(PreflightError, match="prompt's ids in training are not those at inference"):
+        check(row, {"input_ids": ids[1:], "labels": labels[1:]})
+    with pytest.raises(PreflightError, match="loss must cover the completion"):
+        check(row, {"input_ids": ids, "labels": [-100] * len(ids)})
+    with pytest.raises(PreflightError, match="loss must cover the completion"):
+        check(row, {"input_ids": ids, "labels": ids})
+    with pytest.raises(PreflightError, match="no stop token"):
+        check(row, {"input_ids": ids[:-1], "labels": labels[:-1]})
+    with pytest.raises(PreflightError, match="the completion reads"):
+        check(row, {"input_ids": [*ids[:-2], STOP], "labels": [*labels[:-2], STOP]})
+    with pytest.raises(PreflightError, match=rf"row e:0: {len(ids)} tokens \(prompt {prompt}\), more than max_length {prompt}"):
+        check(row, made, max_length=prompt)
+    with pytest.raises(PreflightError, match="1 rows went in and 0 came out"):
+        preflight.check_rows([row], [], TOKENIZER, [STOP], 1024)
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        (None, "no chat template"),
+        (CHATML.replace("{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}", ""), "no generation prompt"),
+        ("{% if add_generation_prompt %}Reply:{% endif %}{{ messages[0]['content'] }}", "does not come last"),
+    ],
+)
+def test_templates_that_cannot_ask_are_refused(template, reason):
+    with pytest.raises(PreflightError, match=reason):
+        preflight.check_template(tiny_tokenizer(template), {})
+    preflight.check_template(TOKENIZER, {})
+
+
+def test_small_datasets_are_refused():
+    preflight.check_size(8, 8, "data")
+    with pytest.raises(PreflightError, match=r"data: 7 rows are fewer than one optimizer step takes \(8\)"):
+        preflight.check_size(7, 8, "data")
+
+
+def test_other_templates_are_refused():
+    examples = tiny_examples()
+    old = replace(examples[0], provenance=replace(examples[0].provenance, template="0000"))
+    with pytest.raises(PreflightError, match="different templates"):
+        preflight.check_one_template([*examples, old])
+    with pytest.raises(PreflightError, match="rendered with template 0000, the runtime renders with"):
+        preflight.check_one_template([old])
+    assert preflight.check_one_template(examples) == examples[0].provenance.template
+
+
+def test_vocabularies_must_be_equal():
+    other = tiny_tokenizer()
+    other.add_tokens(["<new>"])
+    preflight.check_vocabulary(TOKENIZER, tiny_tokenizer())
+    with pytest.raises(PreflightError, match=r"different vocabularies.*<new>"):
+        preflight.check_vocabulary(TOKENIZER, other)
+
+
+def test_prompts_must_leave_room():
+    preflight.check_prompt_lengths({"e:0": 10}, 10)
+    with pytest.raises(PreflightError, match="e:1: the prompt has 11 tokens, more than the 10"):
+        preflight.check_prompt_lengths({"e:0": 10, "e:1": 11}, 10)
+
+
+def test_adapters_must_sit_on_the_language_model(tmp_path):
+    from peft import LoraConfig, get_peft_model
+
+    base = tiny_model(tmp_path)
+    adapted = get_peft_model(models.load(base)[0], LoraConfig(target_modules=["q_proj"]))
+    preflight.check_adapter(adapted)
+    for parameter in adapted.parameters():
+        parameter.requires_grad = False
+    with pytest.raises(PreflightError, match="nothing in the model is trainable"):
+        preflight.check_adapter(adapted)
+    on_head = get_peft_model(models.load(base)[0], LoraConfig(target_modules=["q_proj", "lm_head"], ensure_weight_tying=True))
+    with pytest.raises(PreflightError, match="lm_head"):
+        preflight.check_adapter(on_head)
+
+
+def test_the_gate_lets_only_a_better_teacher_that_stops_through():
+    right = [[5, 6, STOP], [7, STOP]]
+    scores = preflight.check_teacher(right, [[5, 6, STOP], [8, STOP]], right)
+    assert scores == {"teacher": 1.0, "student": 0.5, "teacher_stops": 1.0}
+    with pytest.raises(PreflightError, match="nothing to learn from it"):
+        preflight.check_teacher(right, right, right)
+    with pytest.raises(PreflightError, match="teach the student to write on"):
+        preflight.check_teacher([[5, 6, 9], [7, STOP]], [[0, 0, 0], [0, 0]], right)
+    with pytest.raises(PreflightError, match="no folds"):
+        preflight.check_teacher([], [], [])

@@ -1,0 +1,106 @@
+"""Lanes: which folds a step holds, and from which state."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+from intentfold.codec.edits import encode_edits
+from intentfold.intent import IntentState, canonical
+from intentfold.training.rollouts import LaneOrder, Rollout, fold_rows, oracle_before, oracle_folds
+from tests.tiny import tiny_episodes
+
+EPISODES = tiny_episodes(6, turns=4)
+
+
+def rollout(own_state_share: float) -> Rollout:
+    return Rollout(EPISODES, codec="delta", window=3, own_state_share=own_state_share, seed=0)
+
+
+def test_lanes_go_through_episodes_turn_by_turn():
+    turns = [3, 5, 2, 4]
+    rows = [(episode, turn) for episode, count in enumerate(turns) for turn in range(count)]
+    order = list(LaneOrder(turns, lanes=3, steps=40, repeat=2, seed=0))
+    assert len(order) == 3 * 40 * 2
+    steps = [[rows[index] for index in order[start : start + 6]] for start in range(0, len(order), 6)]
+    for step, after in zip(steps, steps[1:], strict=False):
+        assert step[:3] == step[3:]
+        for (episode, turn), (next_episode, next_turn) in zip(step[:3], after[:3], strict=True):
+            last = turn == turns[episode] - 1
+            assert next_turn == 0 if last else (next_episode, next_turn) == (episode, turn + 1)
+    assert {episode for step in steps for episode, _ in step} == {0, 1, 2, 3}
+    assert len({turn for _, turn in steps[0][:3]}) > 1, "the first step should not hold first turns alone"
+
+
+def test_rows_are_folds():
+    assert fold_rows(EPISODES)[4:6] == [{"episode": 1, "turn": 0}, {"episode": 1, "turn": 1}]
+    assert len(fold_rows(EPISODES)) == 24
+
+
+def test_right_outputs_lead_along_the_oracle_states():
+    lanes = rollout(1.0)
+    for turn in range(4):
+        folds = lanes.begin([{"episode": e, "turn": turn} for e in range(6)], step=turn, rank=0)
+        assert [fold.own for fold in folds] == [turn > 0] * 6
+        seen = lanes.finish(folds, [fold.completion() for fold in folds])
+        assert seen["exact"] == [1.0] * 6
+        assert seen["rejected"] == [0.0] * 6
+    for lane, episode in enumerate(EPISODES):
+        assert canonical(lanes.reached[lane].state) == canonical(episode.final_state)
+
+
+def test_from_a_wrong_own_state_the_right_edits_repair_what_is_in_sight():
+    lanes = rollout(1.0)
+    first = lanes.begin([{"episode": 0, "turn": 0}], step=0, rank=0)
+    seen = lanes.finish(first, ["ADD mood: gloomy\nnonsense"])
+    assert seen["exact"] == [0.0]
+    assert seen["rejected"] == [1.0]
+    (second,) = lanes.begin([{"episode": 0, "turn": 1}], step=1, rank=0)
+    assert second.own
+    assert [item.text for item in second.state.items] == ["mood: gloomy"]
+    missed = {edit.slot for edit in (*EPISODES[0].turns[0].edits, *EPISODES[0].turns[1].edits)}
+    assert {edit.slot for edit in second.right if edit.op == "ADD"} == missed
+    assert "mood: gloomy" in second.prompt()[1]["content"]
+    assert encode_edits(second.right) in second.privileged_prompt()[1]["content"]
+    assert encode_edits(second.right) not in second.prompt()[1]["content"]
+
+
+def test_the_share_of_own_states_is_kept_and_repeats():
+    def draws(seed: int) -> list[bool]:
+        lanes = Rollout(EPISODES, codec="delta", window=3, own_state_share=0.3, seed=seed)
+        own = []
+        for step in range(200):
+            lanes.finish(lanes.begin([{"episode": 0, "turn": 0}], 2 * step, 0), ["NONE"])
+            own.append(lanes.begin([{"episode": 0, "turn": 1}], 2 * step + 1, 0)[0].own)
+        return own
+
+    assert sum(draws(0)) == pytest.approx(60, abs=25)
+    assert draws(0) == draws(0) != draws(1)
+
+
+def test_without_an_own_state_a_lane_goes_on_from_the_oracle():
+    lanes = rollout(1.0)
+    lanes.finish(lanes.begin([{"episode": 1, "turn": 0}], 0, 0), ["NONE"])
+    (fold,) = lanes.begin([{"episode": 0, "turn": 2}], 1, 0)
+    assert not fold.own
+    assert fold.state == oracle_before(EPISODES[0], 2)
+    assert lanes.from_oracle(fold) == fold
+
+
+def test_lanes_are_saved_and_put_back():
+    lanes, again = rollout(1.0), rollout(1.0)
+    lanes.finish(lanes.begin([{"episode": 0, "turn": 0}], 0, 0), ["ADD mood: gloomy"])
+    again.restore(json.loads(json.dumps(lanes.state())))
+    row = [{"episode": 0, "turn": 1}]
+    assert again.begin(row, 1, 0) == lanes.begin(row, 1, 0)
+
+
+def test_the_full_codec_reads_whole_states():
+    (fold,) = [fold for fold in oracle_folds(EPISODES[:1], "full", 3) if fold.turn == 1]
+    state, rejected = fold.read(fold.completion())
+    assert rejected == 0
+    assert fold.exact(state)
+    assert not fold.exact(IntentState())

@@ -1,0 +1,72 @@
+"""Export a trained adapter for serving: a PEFT folder with a model card, its effect proved on a clean base.
+
+    python train/export_adapter.py --config configs/train/export_adapter/smollm2.yaml
+
+Refuses what a vLLM server would refuse or silently ignore.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from intentfold.config import parse, record_run
+from intentfold.records import write_text
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What to export.
+
+    Args:
+        run: folder of a finished training run (train/sft.py or train/opd.py)
+        out: folder of the exported adapter
+        name: what the adapter is called when served
+        metrics: JSON file of {metric: value} for the card
+        tolerance: largest difference of a logit that still counts as equal
+    """
+
+    run: Path
+    out: Path
+    name: str
+    metrics: Path | None = None
+    tolerance: float = 1e-2
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    if not (args.run / "metrics.json").exists():
+        raise SystemExit(f"{args.run}: no finished training run here (metrics.json is missing)")
+    export(args)
+    print(f"{args.out}: exported; the line to serve it stands in its README.md")
+
+
+def export(args: Arguments) -> None:
+    from intentfold import models
+    from intentfold.training import export as exporting
+
+    settings = yaml.safe_load((args.run / "config.yaml").read_text(encoding="utf-8"))
+    facts = json.loads((args.run / "metrics.json").read_text(encoding="utf-8"))
+    base, adapter = Path(settings["base"]), args.run / "adapter"
+    model, _ = models.load(base, dtype=settings["dtype"])
+    rank = exporting.check_servable(adapter, exporting.linear_layers(model))
+    exporting.copy_adapter(adapter, args.out)
+    effect = exporting.prove(base, args.out, args.run / "probes.safetensors", settings["dtype"], args.tolerance)
+    record_run(args.out, args)
+    card = exporting.model_card(
+        name=args.name,
+        base=base.name,
+        rank=rank,
+        facts=facts,
+        metrics=json.loads(args.metrics.read_text(encoding="utf-8")) if args.metrics else {},
+        effect=effect,
+        template_kwargs=settings["chat_template_kwargs"],
+    )
+    write_text(args.out / "README.md", card)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""On-policy distillation of a tracker: the student's own tokens, on the student's own states, against a teacher.
+
+    accelerate launch --config_file accelerate_configs/cpu.yaml train/opd.py --config configs/train/opd/smollm2_cpu.yaml
+
+Leaves `<out>/adapter` (PEFT) and `<out>/metrics.json`. Killed and started again it goes on from its last checkpoint
+and ends with the same adapter. Before the first step the teacher is scored on whole answers; one that is no better
+than the student, or would not stop, ends the run.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.prompts.tracker import WINDOW, Codec, tracker_template_hash
+from intentfold.training.arguments import TrainArguments
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(TrainArguments):
+    """Whom to learn from, and on what.
+
+    Args:
+        traces: folder of {train,dev}.jsonl as data_gen/build_traces.py leaves it
+        steps: optimizer steps; in each, `rows_per_step` dialogues go one turn forward
+        teacher: `adapter` is the frozen `teacher_adapter` (or `init_adapter`) on the student's base, `base` the base
+            alone, `model` the model in `teacher_model`
+        teacher_adapter: adapter folder of the self-teacher; `init_adapter` by default
+        teacher_model: folder of a larger model with the same vocabulary
+        teacher_sees: the student's prompt (`plain`) or that with the right answer in it (`privileged`)
+        worked_examples: finished folds shown to the teacher before the question
+        codec: delta (edits) or full (the whole state)
+        window: last messages of the dialogue that the prompt shows; 0 shows the whole history
+        own_state_share: probability that a fold starts from the student's own state instead of the oracle's
+        samples_per_row: folds sampled for each one trained on; those that came out wrong are trained on first
+        beta: 1 is the reverse KL, 0 the forward KL, between them the generalised Jensen-Shannon divergence
+        max_completion: at most so many tokens are sampled
+        gate_folds: folds of split dev on which teacher and student are scored before the first step
+    """
+
+    traces: Path
+    steps: int
+    teacher: Literal["adapter", "base", "model"] = "adapter"
+    teacher_adapter: Path | None = None
+    teacher_model: Path | None = None
+    teacher_sees: Literal["plain", "privileged"] = "privileged"
+    worked_examples: int = 0
+    codec: Codec = "delta"
+    window: int = WINDOW
+    own_state_share: float = 0.5
+    samples_per_row: int = 1
+    beta: float = 1.0
+    max_completion: int = 96
+    gate_folds: int = 48
+
+    def __post_init__(self) -> None:
+        super(Arguments, self).__post_init__()
+        for name in ("own_state_share", "beta"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
+        for name in ("steps", "max_completion", "gate_folds", "samples_per_row"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.teacher == "adapter" and self.teacher_adapter is None and self.init_adapter is None:
+            raise ValueError("teacher 'adapter' needs teacher_adapter or init_adapter")
+        if (self.teacher == "model") != (self.teacher_model is not None):
+            raise ValueError("teacher_model goes with teacher 'model', and with no other")
+        if self.max_length <= self.max_completion:
+            raise ValueError(f"max_length must be above max_completion ({self.max_completion}), got {self.max_length}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    check_same_run(args.out, args)
+    if (args.out / "metrics.json").exists():
+        print(f"{args.out} is complete")
+        return
+    train(args)
+
+
+def train(args: Arguments) -> None:
+    from trl import DistillationConfig
+
+    from intentfold.mining.card import dataset_hash
+    from intentfold.training import preflight, runs
+    from intentfold.training.data import load_episodes
+    from intentfold.training.opd import OnPolicyTrainer
+    from intentfold.training.rollouts import Rollout, oracle_folds
+
+    window = args.window or None
+    episodes, held = load_episodes(args.traces, "train"), load_episodes(args.traces, "dev")
+    preflight.check_size(len(episodes), args.rows_per_step, f"{args.traces}, episodes of split train")
+    model, tokenizer = runs.adapted_model(args)
+    preflight.check_template(tokenizer, args.chat_template_kwargs)
+    preflight.check_adapter(model)
+    folds, gate = oracle_folds(episodes, args.codec, window), oracle_folds(held, args.codec, window)
+    max_prompt = args.max_length - args.max_completion
+    lengths = {
+        f"{fold.episode.id}:{fold.turn}": len(preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs))
+        for fold in folds
+    }
+    preflight.check_prompt_lengths(lengths, max_prompt)
+    teacher, teacher_model = make_teacher(args, model, tokenizer, folds)
+    record_run(args.out, args)
+    settings = runs.trainer_settings(args, args.steps)
+    settings["per_device_train_batch_size"] *= args.samples_per_row
+    config = DistillationConfig(
+        **settings,
+        beta=args.beta,
+        temperature=1.0,
+        max_completion_length=args.max_completion,
+        chat_template_kwargs=args.chat_template_kwargs,
+    )
+    trainer = OnPolicyTrainer(
+        rollout=Rollout(episodes, codec=args.codec, window=window, own_state_share=args.own_state_share, seed=args.seed),
+        teacher=teacher,
+        gate=random.Random(args.seed).sample(gate, min(args.gate_folds, len(gate))),
+        max_prompt=max_prompt,
+        samples_per_row=args.samples_per_row,
+        model=model,
+        teacher_model=teacher_model,
+        args=config,
+        processing_class=tokenizer,
+        callbacks=runs.callbacks(args),
+    )
+    print(f"{len(episodes)} episodes, {len(folds)} folds, {args.steps} optimizer steps of {args.rows_per_step}")
+    facts = {"data": dataset_hash(args.traces), "template": tracker_template_hash(args.codec), "episodes": len(episodes)}
+    probes = [preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs) for fold in folds[:4]]
+    runs.train(trainer, args.out, facts, probes)
+
+
+def make_teacher(args: Arguments, model: Any, tokenizer: Any, folds: list[Any]) -> tuple[Any, Any]:
+    """The teacher, and the second model where it has one."""
+    from intentfold import models
+    from intentfold.training import preflight, runs
+    from intentfold.training.teachers import LocalTeacher, TeacherPrompt
+
+    shown = random.Random(args.seed).sample(folds, args.worked_examples)
+    prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, shown)
+    if args.teacher == "base":
+        return LocalTeacher(prompt), None
+    if args.teacher == "adapter":
+        model.load_adapter(str(args.teacher_adapter or args.init_adapter), adapter_name=runs.TEACHER, is_trainable=False)
+        model.set_adapter("default")
+        return LocalTeacher(prompt, adapter=runs.TEACHER), None
+    assert args.teacher_model is not None
+    larger, its_tokenizer = models.load(args.teacher_model, dtype=args.dtype, attention=args.attention)
+    preflight.check_vocabulary(tokenizer, its_tokenizer)
+    return LocalTeacher(prompt, model=larger), larger
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Supervised fine-tuning of a tracker: the cold start of distillation.
+
+    accelerate launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/smollm2_cpu.yaml
+
+Leaves `<out>/adapter` (PEFT) and `<out>/metrics.json`. Killed and started again it goes on from its last checkpoint
+and ends with the same adapter.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.training.arguments import TrainArguments
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(TrainArguments):
+    """What to train on.
+
+    Args:
+        data: dataset folder, as data_gen/mine_examples.py writes it
+        split: split to train on
+        steps: optimizer steps, 0 for one pass over the rows
+        privileged_share: share of the rows that hold the right answer in the prompt, so that the frozen adapter can
+            be the privileged teacher of on-policy distillation
+    """
+
+    data: Path
+    split: str = "train"
+    steps: int = 0
+    privileged_share: float = 0.25
+
+    def __post_init__(self) -> None:
+        super(Arguments, self).__post_init__()
+        if not 0.0 <= self.privileged_share <= 0.5:
+            raise ValueError(f"privileged_share must be in [0, 0.5], got {self.privileged_share}")
+        if self.steps < 0:
+            raise ValueError(f"steps must not be negative, got {self.steps}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    check_same_run(args.out, args)
+    if (args.out / "metrics.json").exists():
+        print(f"{args.out} is complete")
+        return
+    train(args)
+
+
+def train(args: Arguments) -> None:
+    from datasets import Dataset
+    from trl import SFTConfig
+
+    from intentfold.mining.card import dataset_hash
+    from intentfold.training import preflight, runs
+    from intentfold.training.data import load_examples
+    from intentfold.training.sft import CompletionTrainer
+
+    examples = load_examples(args.data, args.split)
+    template = preflight.check_one_template(examples)
+    rows = training_rows(args, examples)
+    preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
+    steps = args.steps or len(rows) // args.rows_per_step
+    model, tokenizer = runs.adapted_model(args)
+    preflight.check_template(tokenizer, args.chat_template_kwargs)
+    preflight.check_adapter(model)
+    record_run(args.out, args)
+    settings = runs.trainer_settings(args, steps)
+    # max_length stays None: TRL would cut long rows in silence; preflight refuses them.
+    config = SFTConfig(**settings, max_length=None, pad_to_multiple_of=32, completion_only_loss=True, packing=False)
+    trainer = CompletionTrainer(
+        model=model,
+        args=config,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        callbacks=runs.callbacks(args),
+    )
+    preflight.check_rows(rows, trainer.train_dataset, tokenizer, preflight.stop_ids(model, tokenizer), args.max_length)
+    print(f"{len(rows)} rows, {steps} optimizer steps of {args.rows_per_step}")
+    probes = [preflight.prompt_ids(tokenizer, row["prompt"], args.chat_template_kwargs) for row in rows[:4]]
+    runs.train(trainer, args.out, {"data": dataset_hash(args.data), "template": template, "rows": len(rows)}, probes)
+
+
+def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:
+    """TRL's rows: every example once, and some once more with the privileged prompt."""
+    from intentfold.example import trl_row
+    from intentfold.training.data import with_privileged
+
+    rows = []
+    for index, privileged in with_privileged(len(examples), args.privileged_share, random.Random(args.seed)):
+        row = trl_row(examples[index])
+        where = examples[index].provenance
+        prompt = row["privileged_prompt"] if privileged else row["prompt"]
+        name = f"{where.episode}:{where.turn}{' (privileged)' if privileged else ''}"
+        rows.append(
+            {"id": name, "prompt": prompt, "completion": row["completion"], "chat_template_kwargs": args.chat_template_kwargs}
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    main()
