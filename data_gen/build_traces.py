@@ -15,13 +15,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from intentfold.sources.registry import FAMILIES
 from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.build import Plan, Source, build_shard, merge, shards
 from intentfold.construct.episode import Style
 from intentfold.construct.splits import POOLS
+from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
 
 
@@ -37,6 +37,8 @@ class Arguments:
         loads: stale loads b, dealt to the tasks in turn
         held_out_families: families that go to held_out_family.jsonl whole
         pool: keep only tasks of one named pool (calibration, training, general_test)
+        pool_tasks: how many tasks of the pool to keep, the families in turn; 0 for all
+        every_load: build each task at every load instead
         style: how eventful dialogues are: shares of chat, several, priorities, conclusions where not the default
         seed: seed of tasks and dialogues
         workers: worker processes, 0 for one a core
@@ -49,6 +51,8 @@ class Arguments:
     loads: list[Load] = field(default_factory=lambda: [1, 3])
     held_out_families: list[str] = field(default_factory=list)
     pool: str | None = None
+    pool_tasks: int = 0
+    every_load: bool = False
     style: dict[str, float] = field(default_factory=dict)
     seed: int = 0
     workers: int = 0
@@ -65,6 +69,8 @@ class Arguments:
             raise ValueError(f"benchmarks: {sorted(self.benchmarks)} need `data`, the folder that holds them")
         if self.pool is not None and self.pool not in POOLS:
             raise ValueError(f"pool must be one of {sorted(POOLS)}, got {self.pool!r}")
+        if self.pool_tasks and self.pool is None:
+            raise ValueError(f"pool_tasks: {self.pool_tasks} tasks of which pool? `pool` is not given")
         if not self.families and not self.benchmarks:
             raise ValueError("families and benchmarks are both empty: nothing to build")
 
@@ -78,7 +84,8 @@ def main(argv: list[str] | None = None) -> None:
     record_run(args.out, args)
     sources = [Source(name, count) for name, count in sorted(args.families.items())]
     sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    plan = Plan(tuple(sources), tuple(args.loads), args.seed, tuple(args.held_out_families), args.pool, args.data, Style(**args.style))
+    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, Style(**args.style))
+    plan = Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)
     workers = args.workers or len(os.sched_getaffinity(0))

@@ -2,8 +2,8 @@
 
     python eval/closed_loop.py --config configs/eval/closed_loop/smollm2.yaml
 
-Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json (paired
-differences with their verdicts), cases.jsonl (every answer and its grade), folds.ARM.jsonl (every fold), report.md.
+Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json, cases.jsonl
+(answers and grades), folds.ARM.jsonl, rollouts.ARM.jsonl (what data_gen/mine_examples.py mines failures from), report.md.
 Completions and grades are journaled as they come: a run that was killed goes on where it stopped.
 """
 
@@ -26,7 +26,7 @@ from intentfold.metrics.statistics import MARGIN, Comparison
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, to_json, write_jsonl
 from intentfold.runtime.backends import Backends, Model
-from intentfold.runtime.episodes import CONTROLS, control_view, track, track_forced, tracker_view
+from intentfold.runtime.episodes import CONTROLS, control_view, rollouts, track, track_forced, tracker_view
 from intentfold.runtime.gate import answer_through_gate
 from intentfold.runtime.journal import Journal, JournaledBackend, journaled_grade
 from intentfold.runtime.model_agent import ModelAgent
@@ -129,11 +129,12 @@ def main(argv: list[str] | None = None) -> None:
         rejected[arm] = rejections([fold for folds in own for fold in folds])
         write_jsonl(args.out / f"folds.{arm}.jsonl", fold_records(episodes, own))
         cases = scores[arm] = answer(arm, "tracker", [tracker_view(e, own[n]) for n, e in enumerate(episodes)])
+        verdicts = [[case.grade for case in part] for part in (cases, controls["oracle_state"])]
+        write_jsonl(args.out / f"rollouts.{arm}.jsonl", rollouts(arm, args.codec, episodes, own, *verdicts))
         rows += report.score_rows(arm, "tracker", agent.name, episodes, cases, controls["clean"])
         closed = report.gap_closed(controls["drift"], cases, controls["oracle_state"])
         rows.append(report.row(arm, "tracker", "gap_closed", closed, agent.name))
         rows += report.state_rows(arm, agent.name, states[arm], cases)
-
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
         gain = {name: score_gain(scores[a], scores[b], args.margin)}

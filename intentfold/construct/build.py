@@ -41,6 +41,8 @@ class Plan:
     seed: int
     held_out_families: tuple[str, ...] = ()
     pool: str | None = None
+    pool_tasks: int = 0
+    every_load: bool = False
     data: Path | None = None
     style: Style = DEFAULT_STYLE
 
@@ -89,11 +91,11 @@ def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
         split = _split(plan, task)
         if split is None:
             continue
-        stale_load = plan.loads[index % len(plan.loads)]
-        try:
-            episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
-        except Unbuildable as reason:
-            left.append(Left(task.id, task.family, str(reason)))
+        for stale_load in plan.loads if plan.every_load else plan.loads[index % len(plan.loads) :][:1]:
+            try:
+                episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
+            except Unbuildable as reason:
+                left.append(Left(task.id, task.family, str(reason)))
     write_jsonl(folder / f"{shard.number:05d}.left.jsonl", left)
     write_jsonl(target, episodes)
     return len(episodes)
@@ -128,7 +130,8 @@ def _split(plan: Plan, task: SourceTask) -> Split | None:
 def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
     """Join the shards into one file a split, drop held-out episodes that the training part gives away, and report.
 
-    One origin gives one episode a load: later ones are dropped. Raises `LeakageError` if a leak is left.
+    One origin gives one episode a load: later ones are dropped. A pool of a stated size takes its origins in order,
+    the families in turn. Raises `LeakageError` if a leak is left, and `ValueError` if a pool cannot be filled.
     """
     by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
     left: Counter[str] = Counter()
@@ -143,6 +146,9 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
                 continue
             seen.add(identity)
             by_split[episode.split].append(episode)
+    if plan.pool_tasks:
+        by_split = {split: _pool_of(plan, episodes) for split, episodes in by_split.items() if episodes}
+        by_split = {split: by_split.get(split, []) for split in SPLITS}
     index = TrainingIndex(by_split["train"])
     for split in SPLITS[1:]:
         kept = []
@@ -159,6 +165,22 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
     report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
     write_text(out / "report.json", canonical_json(report) + "\n")
     return report
+
+
+def _pool_of(plan: Plan, episodes: list[Episode]) -> list[Episode]:
+    """The episodes of `plan.pool_tasks` origins that have one at every load asked for, the families in turn."""
+    loads: dict[tuple[str, str], int] = Counter((e.task.family, e.task.origin) for e in episodes)
+    wanted = len(plan.loads) if plan.every_load else 1
+    whole: dict[str, list[str]] = {}
+    for (family, origin), count in loads.items():
+        if count == wanted:
+            whole.setdefault(family, []).append(origin)
+    turns = max(map(len, whole.values()), default=0)
+    order = [(family, whole[family][n]) for n in range(turns) for family in sorted(whole) if n < len(whole[family])]
+    if len(order) < plan.pool_tasks:
+        raise ValueError(f"pool {plan.pool}: {plan.pool_tasks} tasks wanted, {len(order)} there; raise the numbers of tasks")
+    kept = set(order[: plan.pool_tasks])
+    return [e for e in episodes if (e.task.family, e.task.origin) in kept]
 
 
 def _counts(by_split: dict[Split, list[Episode]]) -> dict[str, dict[str, int]]:

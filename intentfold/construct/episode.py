@@ -86,9 +86,7 @@ def build_episode(
 class _Director:
     """Plays a schedule turn by turn, keeping the oracle state."""
 
-    def __init__(
-        self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random, style: Style
-    ) -> None:
+    def __init__(self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random, style: Style) -> None:
         self.wording, self.rng, self.threads, self.style = wording, rng, threads, style
         self.formats = [goal for goal in task.goals if goal.kind == "format"]
         self.task = task

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from intentfold.dialogue import Turn
+from intentfold.graders import Grade
 from intentfold.intent import IntentItem, IntentState
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.runtime.format_tracker import FormatTracker
@@ -13,7 +14,7 @@ from intentfold.runtime.history import goal_items, stated_items
 from intentfold.runtime.loop import active_items
 from intentfold.runtime.roles import Backend, View
 from intentfold.runtime.tracker import MAX_TOKENS, Fold, Tracker, fold_many, fold_states
-from intentfold.trace import Episode
+from intentfold.trace import Episode, Rollout
 
 Control = Literal["clean", "drift", "no_drift", "oracle_state"]
 CONTROLS: tuple[Control, ...] = ("clean", "drift", "no_drift", "oracle_state")
@@ -81,3 +82,22 @@ def tracked_items(episode: Episode, folds: Sequence[Fold]) -> tuple[IntentItem, 
     for turn in episode.turns:
         formats.fold(turn.user)
     return active_items(folds[-1].state, formats.state)
+
+
+def rollouts(
+    arm: str,
+    codec: Codec,
+    episodes: Sequence[Episode],
+    own: Sequence[Sequence[Fold]],
+    graded: Sequence[Grade],
+    oracle: Sequence[Grade],
+) -> list[Rollout]:
+    """What a tracker wrote on its own way through each episode, with its verdict and the oracle state's, for mining."""
+
+    def verdict(grade: Grade) -> bool | None:
+        return None if grade.value is None else grade.full
+
+    return [
+        Rollout(episode.id, arm, codec, tuple(fold.raw for fold in folds), verdict(mine), verdict(theirs))
+        for episode, folds, mine, theirs in zip(episodes, own, graded, oracle, strict=True)
+    ]

@@ -131,8 +131,8 @@ class OnPolicyTrainer(DistillationTrainer):
             itself = LocalTeacher(TeacherPrompt(self._tokenizer, self.chat_template_kwargs, "plain"), adapter=student.active_adapter)
             mirror = {**batch, **{k: v.to(self.accelerator.device) for k, v in itself.columns(prompts, answers).items()}}
             with self.accelerator.autocast():
-                for name, who in (("teacher", self.teacher), ("student", itself)):
-                    tokens = self._forward_redirection(wrapped, student, who.says, self, student, mirror)
+                for name, who, asked in (("teacher", self.teacher, batch), ("student", itself, mirror)):
+                    tokens = self._forward_redirection(wrapped, student, who.says, self, student, asked)
                     said[name] += [row.tolist() for row in tokens.split([len(answer) for answer in answers])]
                 gap += self._forward_redirection(wrapped, student, self._gap, student, itself, mirror)
             right += answers
