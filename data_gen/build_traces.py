@@ -12,14 +12,14 @@ import os
 import shutil
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.build import Plan, Source, build_shard, merge, shards
-from intentfold.construct.episode import Style
+from intentfold.construct.episode import DEFAULT_STYLE, Style
 from intentfold.construct.splits import POOLS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
@@ -39,7 +39,7 @@ class Arguments:
         pool: keep only tasks of one named pool (calibration, training, general_test)
         pool_tasks: how many tasks of the pool to keep, the families in turn; 0 for all
         every_load: build each task at every load instead
-        style: how eventful dialogues are: shares of chat, several, priorities, conclusions where not the default
+        style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
         seed: seed of tasks and dialogues
         workers: worker processes, 0 for one a core
     """
@@ -53,15 +53,11 @@ class Arguments:
     pool: str | None = None
     pool_tasks: int = 0
     every_load: bool = False
-    style: dict[str, float] = field(default_factory=dict)
+    style: Style = DEFAULT_STYLE
     seed: int = 0
     workers: int = 0
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.style) - {field.name for field in fields(Style)})
-        if unknown:
-            raise ValueError(f"style: unknown {unknown}, expected some of {[field.name for field in fields(Style)]}")
-        Style(**self.style)
         unknown = [name for name in self.families if name not in FAMILIES]
         if unknown:
             raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
@@ -84,7 +80,7 @@ def main(argv: list[str] | None = None) -> None:
     record_run(args.out, args)
     sources = [Source(name, count) for name, count in sorted(args.families.items())]
     sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, Style(**args.style))
+    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style)
     plan = Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,9 +27,9 @@ def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
     parser = ArgumentParser(description=doc, parser_mode="yaml")
     parser.add_argument("--config", action="config", help="a YAML file of arguments; flags after it win")
     parser.add_class_arguments(arguments)
-    namespace = parser.parse_args(argv)
-    values = {name: value for name, value in namespace.as_dict().items() if name != "config"}
+    parsed = parser.parse_args(argv)
     try:
+        values = {name: value for name, value in parser.instantiate(parsed).as_dict().items() if name != "config"}
         return arguments(**values)
     except ValueError as error:
         parser.error(str(error))

@@ -135,17 +135,17 @@ def train(args: Arguments) -> None:
 def make_teacher(args: Arguments, model: Any, tokenizer: Any, folds: list[Any]) -> tuple[Any, Any]:
     """The teacher, and the second model where it has one."""
     from intentfold import models
-    from intentfold.training import preflight, runs
-    from intentfold.training.teachers import LocalTeacher, TeacherPrompt
+    from intentfold.training import preflight
+    from intentfold.training.teachers import TEACHER, LocalTeacher, TeacherPrompt
 
     shown = random.Random(args.seed).sample(folds, args.worked_examples)
     prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, shown)
     if args.teacher == "base":
         return LocalTeacher(prompt), None
     if args.teacher == "adapter":
-        model.load_adapter(str(args.teacher_adapter or args.init_adapter), adapter_name=runs.TEACHER, is_trainable=False)
+        model.load_adapter(str(args.teacher_adapter or args.init_adapter), adapter_name=TEACHER, is_trainable=False)
         model.set_adapter("default")
-        return LocalTeacher(prompt, adapter=runs.TEACHER), None
+        return LocalTeacher(prompt, adapter=TEACHER), None
     assert args.teacher_model is not None
     larger, its_tokenizer = models.load(args.teacher_model, dtype=args.dtype, attention=args.attention)
     preflight.check_vocabulary(tokenizer, its_tokenizer)

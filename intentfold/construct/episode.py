@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from intentfold.construct.schedule import Step, Thread, plan, with_priorities
 from intentfold.construct.simulator import (
@@ -18,7 +18,7 @@ from intentfold.construct.simulator import (
     word_step,
 )
 from intentfold.construct.stale import Grader, find_stale, stale_records, verify_reference
-from intentfold.construct.wording import say
+from intentfold.construct.wording import Bank, bank, say
 from intentfold.dialogue import Dialogue, Turn
 from intentfold.graders import grade
 from intentfold.intent import Edit, IntentState, diff, fold
@@ -26,23 +26,27 @@ from intentfold.task import Goal, SourceTask
 from intentfold.trace import Episode, EpisodeTurn, Load, Split, Wording
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the arguments parser reads a default's fields by `vars`
 class Style:
     """How eventful dialogues are: shares of turns (or goals, or replies) that have what their field names.
 
     `chat`: turns without an edit. `several`: turns with two edits or more. `priorities`: goals given a priority that
-    the task does not give. `conclusions`: replies that state a conclusion, where one is ready.
+    the task does not give. `conclusions`: replies that state a conclusion, where one is ready. `wordings` is no share
+    but how many wordings of each act the training part draws on, 0 for all.
     """
 
     chat: float = 0.12
     several: float = 0.38
     priorities: float = 0.12
     conclusions: float = 0.3
+    wordings: int = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if not 0.0 <= getattr(self, field.name) <= 1.0:
-                raise ValueError(f"style.{field.name} must be in [0, 1], got {getattr(self, field.name)}")
+        for name in ("chat", "several", "priorities", "conclusions"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"style.{name} must be in [0, 1], got {getattr(self, name)}")
+        if self.wordings < 0 or self.wordings != int(self.wordings):
+            raise ValueError(f"style.wordings must be a whole number of at least 0, got {self.wordings}")
 
 
 DEFAULT_STYLE = Style()
@@ -66,8 +70,9 @@ def build_episode(
     stale = find_stale(task, load, rng, grader)
     goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng, style.priorities)
     threads = plan(goals, stale, load, rng)
-    turns = _Director(task, threads, wording, rng, style).play()
-    clean = clean_request(task, goals, wording, rng)
+    words = bank(wording, style.wordings if wording == "train" else 0)
+    turns = _Director(task, threads, words, rng, style).play()
+    clean = clean_request(task, goals, words, rng)
     return Episode(
         version=1,
         id=f"{task.id}-b{load}-{wording}-{seed}",
@@ -79,15 +84,15 @@ def build_episode(
         stale=stale_records(stale),
         turns=turns,
         clean=clean,
-        no_drift=no_drift(turns, clean, goals, wording, rng),
+        no_drift=no_drift(turns, clean, goals, words, rng),
     )
 
 
 class _Director:
     """Plays a schedule turn by turn, keeping the oracle state."""
 
-    def __init__(self, task: SourceTask, threads: list[Thread], wording: Wording, rng: random.Random, style: Style) -> None:
-        self.wording, self.rng, self.threads, self.style = wording, rng, threads, style
+    def __init__(self, task: SourceTask, threads: list[Thread], bank: Bank, rng: random.Random, style: Style) -> None:
+        self.bank, self.rng, self.threads, self.style = bank, rng, threads, style
         self.formats = [goal for goal in task.goals if goal.kind == "format"]
         self.task = task
         self.scene = Scene(IntentState())
@@ -100,7 +105,7 @@ class _Director:
         turns: list[EpisodeTurn] = []
         while any(thread.steps for thread in self.threads) or self.formats:
             turns.append(self._turn(first=not turns))
-        final = capitalise(say(self.wording, "final", self.rng)) + self.rng.choice(".!")
+        final = capitalise(say(self.bank, "final", self.rng)) + self.rng.choice(".!")
         turns.append(self._record(final, self.scene.state, ("final",), last=True))
         return tuple(turns)
 
@@ -117,7 +122,7 @@ class _Director:
             step = thread.steps[0]
             # Later clauses are worded against the scene that the earlier ones left.
             here = replace(scene, state=state, asked=None if clauses else scene.asked, last=() if clauses else scene.last)
-            clause = word_step(step, thread.name, here, self.wording, self.rng)
+            clause = word_step(step, thread.name, here, self.bank, self.rng)
             if clause.alone and clauses:
                 continue
             state = apply_step(state, scene.ids, thread.name, step)
@@ -128,9 +133,9 @@ class _Director:
             if clause.alone:
                 break
         if self.formats and (not clauses or self.rng.random() < 0.3):
-            clauses.append(Clause(say(self.wording, "format", self.rng, text=self.formats.pop(0).text.rstrip(".")), ("format",)))
+            clauses.append(Clause(say(self.bank, "format", self.rng, text=self.formats.pop(0).text.rstrip(".")), ("format",)))
         change = any(step.kind != "state" for step in steps)
-        text = compose(clauses, change, self.wording, self.rng)
+        text = compose(clauses, change, self.bank, self.rng)
         if first:
             text = f"{self.task.request} {text}"
         phenomena = tuple(
@@ -179,8 +184,8 @@ class _Director:
             fields = {"slot": item.slot or "", "value": item.value or ""}
         elif act == "mention":
             fields = {"value": rng.choice(values)}
-        clause = Clause(say(self.wording, act, rng, **fields), (), fields=tuple(fields.values()))
-        text = compose([clause], False, self.wording, rng)
+        clause = Clause(say(self.bank, act, rng, **fields), (), fields=tuple(fields.values()))
+        text = compose([clause], False, self.bank, rng)
         self.scene.last = ()
         return self._record(text, state, ("chat" if act == "chat" else act,), chatted=True)
 
@@ -200,7 +205,7 @@ class _Director:
             self.next_thread = self.rng.choice(waiting) if waiting else None
             next_slot = None if self.next_thread is None else self.next_thread.steps[0].goal.slot
             conclusions = self.task.payload.get("conclusions", ())
-            reply = agent_reply(state, next_slot, conclusions, chatted, self.style.conclusions, self.wording, self.rng)
+            reply = agent_reply(state, next_slot, conclusions, chatted, self.style.conclusions, self.bank, self.rng)
         self.conclusion = reply
         self.scene.asked, self.scene.recap = reply.asked, reply.recap
         if reply.asked is None:
@@ -224,34 +229,34 @@ def _with_conclusion(state: IntentState, reply: Reply) -> IntentState:
     return fold(state, [Edit("ADD", kind="conclusion", depends_on=item.depends_on, slot=item.slot, value=item.value)])
 
 
-def clean_request(task: SourceTask, goals: Sequence[Goal], wording: Wording, rng: random.Random) -> str:
+def clean_request(task: SourceTask, goals: Sequence[Goal], bank: Bank, rng: random.Random) -> str:
     """The single-turn, fully specified task: the request and every final goal, in order."""
     sentences = [task.request]
     for goal in goals:
         if goal.slot is None:
             words = goal.text
         elif goal.scope is not None:
-            words = say(wording, "add_for", rng, slot=goal.slot, value=goal.value or "", scope=goal.scope)
+            words = say(bank, "add_for", rng, slot=goal.slot, value=goal.value or "", scope=goal.scope)
         else:
             act = "add" if goal.priority is None else f"add_{goal.priority}"
-            words = say(wording, act, rng, slot=goal.slot, value=goal.value or "")
+            words = say(bank, act, rng, slot=goal.slot, value=goal.value or "")
         sentences.append(capitalise(words, *filter(None, (goal.value, goal.slot))).rstrip(".") + ".")
     sentences += [goal.text.rstrip(".") + "." for goal in task.goals if goal.kind == "format"]
     return " ".join(sentences)
 
 
-def no_drift(turns: Sequence[EpisodeTurn], clean: str, goals: Sequence[Goal], wording: Wording, rng: random.Random) -> Dialogue:
+def no_drift(turns: Sequence[EpisodeTurn], clean: str, goals: Sequence[Goal], bank: Bank, rng: random.Random) -> Dialogue:
     """The turn-matched control (IntentFlux, section 5.1): final requirements first, then no-change confirmations of
     a length comparable to the drifting turn's, then the same neutral request."""
     dialogue = [Turn("user", clean)]
     slotted = [goal for goal in goals if goal.slot is not None]
     for turn in turns[1:-1]:
-        dialogue.append(Turn("assistant", capitalise(say(wording, "agent_ack", rng))))
-        sentences = [capitalise(say(wording, "confirm_all", rng)) + "."]
+        dialogue.append(Turn("assistant", capitalise(say(bank, "agent_ack", rng))))
+        sentences = [capitalise(say(bank, "confirm_all", rng)) + "."]
         while slotted and sum(map(len, sentences)) < 0.7 * len(turn.user):
             goal = rng.choice(slotted)
             slot, value = goal.slot or "", goal.value or ""
-            sentences.append(capitalise(say(wording, "confirm", rng, slot=slot, value=value), value, slot) + ".")
+            sentences.append(capitalise(say(bank, "confirm", rng, slot=slot, value=value), value, slot) + ".")
         dialogue.append(Turn("user", " ".join(sentences)))
-    dialogue += [Turn("assistant", capitalise(say(wording, "agent_ack", rng))), Turn("user", turns[-1].user)]
+    dialogue += [Turn("assistant", capitalise(say(bank, "agent_ack", rng))), Turn("user", turns[-1].user)]
     return tuple(dialogue)

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from intentfold.construct.schedule import Step
-from intentfold.construct.wording import say
+from intentfold.construct.wording import Bank, say
 from intentfold.intent import Edit, IntentItem, IntentState, fold, normalise, slot_text
 from intentfold.runtime.executor import evaluate
 from intentfold.task import Goal
-from intentfold.trace import Wording
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 RECAP_LIMIT = 8
@@ -67,7 +66,7 @@ def apply_step(state: IntentState, ids: dict[str, int], thread: str, step: Step)
     return fold(state, [edit])
 
 
-def word_step(step: Step, thread: str, scene: Scene, wording: Wording, rng: random.Random) -> Clause:
+def word_step(step: Step, thread: str, scene: Scene, bank: Bank, rng: random.Random) -> Clause:
     """Words for one step in this scene."""
     item = scene.state.get(scene.ids.get(thread, 0))
     makers = {
@@ -82,7 +81,7 @@ def word_step(step: Step, thread: str, scene: Scene, wording: Wording, rng: rand
     weights = [weight for weight, _, _, _ in acts]
     _, act, phenomena, fields = rng.choices(acts, weights)[0]
     alone = act in ("undo", "replace_last", "add_answer")
-    return Clause(say(wording, act, rng, **fields), phenomena, alone, tuple(fields.values()))
+    return Clause(say(bank, act, rng, **fields), phenomena, alone, tuple(fields.values()))
 
 
 Act = tuple[float, str, tuple[str, ...], dict[str, str]]
@@ -203,16 +202,16 @@ def _just_touched(item: IntentItem, scene: Scene) -> bool:
     return len(scene.last) == 1 and scene.last[0].kind in ("state", "change", "back") and scene.last[0].goal.slot == item.slot
 
 
-def compose(clauses: Sequence[Clause], change: bool, wording: Wording, rng: random.Random) -> str:
+def compose(clauses: Sequence[Clause], change: bool, bank: Bank, rng: random.Random) -> str:
     """One user turn from its clauses: an opener now and then, joiners, punctuation, and careless typing."""
     text = clauses[0].words
     for clause in clauses[1:]:
-        text = text.removesuffix("?") + say(wording, "joiner", rng) + clause.words
+        text = text.removesuffix("?") + say(bank, "joiner", rng) + clause.words
     if rng.random() < 0.35:
         act = "opener_change" if change and rng.random() < 0.6 else "opener"
-        text = f"{say(wording, act, rng)} {text}"
+        text = f"{say(bank, act, rng)} {text}"
     if text[-1] != "?" and rng.random() < 0.12:
-        text = f"{text}, {say(wording, 'closer', rng)}"
+        text = f"{text}, {say(bank, 'closer', rng)}"
     if rng.random() < 0.75:
         text = capitalise(text, *clauses[0].fields)
     if text[-1] not in "?!." and rng.random() < 0.7:
@@ -241,31 +240,31 @@ def agent_reply(
     conclusions: Sequence[dict],
     chatted: bool,
     conclusion_share: float,
-    wording: Wording,
+    bank: Bank,
     rng: random.Random,
 ) -> Reply:
     """What the scripted agent says after a user turn; it may state a conclusion that a later edit invalidates."""
     parts: list[str] = []
     conclusion = None
     if chatted and rng.random() < 0.6:
-        parts.append(say(wording, "agent_chat", rng))
+        parts.append(say(bank, "agent_chat", rng))
     elif rng.random() < 0.6:
-        parts.append(say(wording, "agent_ack", rng))
+        parts.append(say(bank, "agent_ack", rng))
     ready = _ready_conclusions(state, conclusions)
     if ready and rng.random() < conclusion_share:
         conclusion, basis = rng.choice(ready)
         fields = {"slot": conclusion.slot or "", "value": conclusion.value or "", "basis": basis}
-        parts.append(say(wording, "agent_conclude", rng, **fields))
+        parts.append(say(bank, "agent_conclude", rng, **fields))
         return Reply(_sentences(parts), conclusion=conclusion)
     listed = tuple(item for item in sorted(state.items, key=lambda item: item.id) if item.kind == "goal")
     if 2 <= len(listed) <= RECAP_LIMIT and rng.random() < 0.15:
         listing = ", ".join(f"{number}) {item.text}" for number, item in enumerate(listed, start=1))
-        parts.append(say(wording, "agent_recap", rng, list=listing))
+        parts.append(say(bank, "agent_recap", rng, list=listing))
         return Reply(_sentences(parts), recap=tuple(item.id for item in listed))
     if next_slot is not None and rng.random() < 0.5:
-        parts.append(say(wording, "agent_ask", rng, slot=next_slot))
+        parts.append(say(bank, "agent_ask", rng, slot=next_slot))
         return Reply(_sentences(parts), asked=next_slot)
-    return Reply(_sentences(parts or [say(wording, "agent_ack", rng)]))
+    return Reply(_sentences(parts or [say(bank, "agent_ack", rng)]))
 
 
 def _ready_conclusions(state: IntentState, conclusions: Sequence[dict]) -> list[tuple[IntentItem, str]]:

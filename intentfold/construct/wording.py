@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,17 +15,20 @@ from intentfold.trace import Wording
 _CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
 
 
+Bank = Mapping[str, tuple[str, ...]]
+
+
 @cache
-def bank(wording: Wording) -> dict[str, tuple[str, ...]]:
-    """Act -> templates."""
+def bank(wording: Wording, per_act: int = 0) -> Bank:
+    """Act -> templates; of each act the first `per_act`, all of them for 0."""
     path = Path(__file__).parent / "wording" / f"{wording}.yaml"
     data = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return {act: tuple(templates) for act, templates in data.items()}
+    return {act: tuple(templates[: per_act or None]) for act, templates in data.items()}
 
 
-def say(wording: Wording, act: str, rng: random.Random, **fields: str) -> str:
+def say(bank: Bank, act: str, rng: random.Random, **fields: str) -> str:
     """One wording of an act with its fields filled in; raises KeyError naming an unknown act."""
-    template = rng.choice(bank(wording)[act])
+    template = rng.choice(bank[act])
     template = _CHOICE.sub(lambda match: rng.choice(match[1].split("|")), template)
     # Fields are filled in one pass: braces inside a value stay as they are.
     return re.sub(r"\{(\w+)\}", lambda match: fields[match[1]], template)

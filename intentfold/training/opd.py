@@ -7,6 +7,7 @@ whom the divergence is taken to (`_compute_loss`: a teacher with a prompt of its
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from trl import DistillationTrainer
 from intentfold.records import canonical_json, write_text
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.rollouts import Fold, LaneOrder, Rollout, fold_rows
-from intentfold.training.teachers import LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
+from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
 
 
 class OnPolicyTrainer(DistillationTrainer):
@@ -150,6 +151,9 @@ class OnPolicyTrainer(DistillationTrainer):
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
         folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
+        if self.is_world_process_zero():
+            # The frozen adapter is not part of the run's state, and beside it Trainer would not load the trained one.
+            shutil.rmtree(folder / TEACHER, ignore_errors=True)
         write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
         self.accelerator.wait_for_everyone()
 

@@ -15,9 +15,7 @@ from intentfold.models import add_adapter, load
 from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
 from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
-
-TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
-
+from intentfold.training.teachers import TEACHER
 
 def adapted_model(args: TrainArguments) -> tuple[Any, Any]:
     """The base with a trainable LoRA adapter (fresh, or `init_adapter` going on), and the tokenizer."""
@@ -101,7 +99,7 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     if not trainer.is_world_process_zero():
         return
     save_file(answers, out / "probes.safetensors")
-    # What TRL and peft leave beside the adapter: a card about TRL, pickled settings, the frozen teacher's copy.
+    # What TRL and peft leave beside the adapter: a card about TRL, pickled settings, a frozen teacher's copy.
     for extra in ("README.md", "training_args.bin"):
         (out / "adapter" / extra).unlink(missing_ok=True)
     shutil.rmtree(out / "adapter" / TEACHER, ignore_errors=True)

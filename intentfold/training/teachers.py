@@ -18,6 +18,7 @@ from intentfold.training.preflight import prompt_ids
 from intentfold.training.rollouts import Fold
 
 Sees = Literal["plain", "privileged"]
+TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
 
 
 @dataclass(frozen=True)
