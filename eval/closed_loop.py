@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tqdm import tqdm
 
-from intentfold.config import parse, record_run
+from intentfold.config import check_same_run, parse, record_run
 from intentfold.graders import grade
 from intentfold.metrics import report
 from intentfold.metrics.scores import Case, score_gain
@@ -26,7 +26,7 @@ from intentfold.metrics.statistics import MARGIN, Comparison
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, to_json, write_jsonl
 from intentfold.runtime.backends import Backends, Model
-from intentfold.runtime.episodes import CONTROLS, control_view, rollouts, track, track_forced, tracker_view
+from intentfold.runtime.episodes import CONTROLS, control_view, rollouts, spread, track, track_forced, tracker_view
 from intentfold.runtime.gate import answer_through_gate
 from intentfold.runtime.journal import Journal, JournaledBackend, journaled_grade
 from intentfold.runtime.model_agent import ModelAgent
@@ -47,9 +47,9 @@ class Arguments:
         agent: the model that answers; null for the state executor
         margin: margin of equivalence and non-inferiority
         codec: what the trackers write
-        window: how many messages the trackers see; null for all
+        window: how many messages the trackers see; 0 for all
         teacher_forced: also fold every turn from the oracle's state, for exact edits
-        limit: run only so many episodes, the first of the file; null for all
+        limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
         batch_size: rows decoded at once in process; a kill loses at most twice as many
         dtype, device: of in-process models
@@ -63,9 +63,9 @@ class Arguments:
     agent: Model | None = None
     margin: float = MARGIN
     codec: Codec = "delta"
-    window: int | None = WINDOW
+    window: int = WINDOW
     teacher_forced: bool = True
-    limit: int | None = None
+    limit: int = 0
     max_tokens: int = 128
     batch_size: int = 32
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -86,9 +86,10 @@ def main(argv: list[str] | None = None) -> None:
     for what, model in {"agent": args.agent, **{f"arms.{arm}": model for arm, model in args.arms.items()}}.items():
         if model is not None and (missing := model.missing()):
             raise SystemExit(f"{what}: {missing}")
+    check_same_run(args.out, args)
     record_run(args.out, args)
     episodes, bad = read_jsonl_quarantining(args.episodes, Episode, args.out / "quarantine.jsonl")
-    episodes = episodes[: args.limit]
+    episodes = spread(episodes, args.limit)
     if not episodes:
         raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
     completions, grades = Journal(args.out / "completions.jsonl"), Journal(args.out / "grades.jsonl")
@@ -117,10 +118,10 @@ def main(argv: list[str] | None = None) -> None:
     scores: dict[str, list[Case]] = {}
     states: dict[str, list[dict[str, Ratio]]] = {}
     rejected: dict[str, Counter[str]] = {}
-    settings: dict[str, Any] = {"codec": args.codec, "window": args.window, "max_tokens": args.max_tokens}
+    settings: dict[str, Any] = {"codec": args.codec, "window": args.window or None, "max_tokens": args.max_tokens}
     folds = sum(len(episode.turns) for episode in episodes) * (1 + args.teacher_forced)
     for arm, model in args.arms.items():
-        backend = backends.make(model, episodes, args.codec, args.window)
+        backend = backends.make(model, episodes, args.codec, args.window or None)
         with tqdm(total=folds, desc=f"{arm}: folds") as bar:
             served = JournaledBackend(backend, completions, chunk=2 * args.batch_size, progress=bar.update)
             own = track(episodes, served, **settings)
@@ -132,9 +133,8 @@ def main(argv: list[str] | None = None) -> None:
         verdicts = [[case.grade for case in part] for part in (cases, controls["oracle_state"])]
         write_jsonl(args.out / f"rollouts.{arm}.jsonl", rollouts(arm, args.codec, episodes, own, *verdicts))
         rows += report.score_rows(arm, "tracker", agent.name, episodes, cases, controls["clean"])
-        closed = report.gap_closed(controls["drift"], cases, controls["oracle_state"])
-        rows.append(report.row(arm, "tracker", "gap_closed", closed, agent.name))
-        rows += report.state_rows(arm, agent.name, states[arm], cases)
+        rows += report.gap_rows(arm, agent.name, episodes, controls["drift"], cases, controls["oracle_state"])
+        rows += report.state_rows(arm, agent.name, episodes, states[arm], cases)
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
         gain = {name: score_gain(scores[a], scores[b], args.margin)}

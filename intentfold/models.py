@@ -82,9 +82,7 @@ def check_tokenizer(tokenizer: Any) -> None:
             raise ModelError(f"tokenizer: {text!r} should give {expected}, got {found}")
 
 
-def load(
-    base: Path, adapter: Path | None = None, dtype: Dtype = "float32", attention: Attention = "sdpa"
-) -> tuple[Any, Any]:
+def load(base: Path, adapter: Path | None = None, dtype: Dtype = "float32", attention: Attention = "sdpa") -> tuple[Any, Any]:
     """The causal language model in `base` (with a frozen LoRA adapter on it, where given) and its tokenizer.
 
     Both come from local folders alone. Prompts are padded on the left, as generation needs it.

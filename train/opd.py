@@ -57,7 +57,7 @@ class Arguments(TrainArguments):
     gate_folds: int = 48
 
     def __post_init__(self) -> None:
-        super(Arguments, self).__post_init__()
+        super().__post_init__()
         for name in ("own_state_share", "beta"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")

@@ -35,7 +35,7 @@ class Arguments(TrainArguments):
     privileged_share: float = 0.25
 
     def __post_init__(self) -> None:
-        super(Arguments, self).__post_init__()
+        super().__post_init__()
         if not 0.0 <= self.privileged_share <= 0.5:
             raise ValueError(f"privileged_share must be in [0, 0.5], got {self.privileged_share}")
         if self.steps < 0:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
-from intentfold.construct.leakage import TrainingIndex, check_leakage
+from intentfold.construct.leakage import TrainingIndex, leakage_error
 from intentfold.construct.splits import in_pool, split_of
 from intentfold.construct.stale import Unbuildable
 from intentfold.records import RECORD, canonical_json, read_jsonl, write_jsonl, write_text
@@ -20,6 +20,9 @@ from intentfold.trace import Episode, Load, Split, Wording
 
 SHARD_TASKS = 32
 SPLITS: tuple[Split, ...] = get_args(Split)
+POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test"}
+# The largest share of a held-out split that may be left out because the training part gives it away.
+LEAK_SHARE = 0.05
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
 
 
@@ -115,13 +118,13 @@ def _real_tasks(name: str, data: Path) -> tuple[SourceTask, ...]:
 
 
 def _split(plan: Plan, task: SourceTask) -> Split | None:
-    if plan.pool is not None:
-        if not in_pool(task.origin, task.family, plan.pool):
-            return None
-        return "train" if plan.pool == "training" else "test"
-    split = split_of(task.origin, task.family, plan.held_out_families)
     official = task.payload.get("benchmark_split")
-    # A benchmark's own test problems are never trained on, nor its training problems tested on.
+    if plan.pool is not None:
+        in_it = in_pool(task.origin, task.family, plan.pool)
+        # A benchmark's own test problems are never trained on.
+        return POOL_SPLIT[plan.pool] if in_it and not (plan.pool == "training" and official == "test") else None
+    split = split_of(task.origin, task.family, plan.held_out_families)
+    # Nor are its training problems tested on.
     if official == "test" and split != "held_out_family":
         return "test"
     return "dev" if official == "train" and split == "test" else split
@@ -131,7 +134,8 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
     """Join the shards into one file a split, drop held-out episodes that the training part gives away, and report.
 
     One origin gives one episode a load: later ones are dropped. A pool of a stated size takes its origins in order,
-    the families in turn. Raises `LeakageError` if a leak is left, and `ValueError` if a pool cannot be filled.
+    the families in turn. Raises `LeakageError` where more than `LEAK_SHARE` of a split leaks, and `ValueError` if a
+    pool cannot be filled.
     """
     by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
     left: Counter[str] = Counter()
@@ -151,15 +155,12 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
         by_split = {split: by_split.get(split, []) for split in SPLITS}
     index = TrainingIndex(by_split["train"])
     for split in SPLITS[1:]:
-        kept = []
-        for episode in by_split[split]:
-            leaks = index.leaks(episode)
-            if leaks:
-                left[f"{episode.task.family}: leak by {leaks[0].kind}"] += 1
-            else:
-                kept.append(episode)
+        kept, leaks = index.part(by_split[split])
+        for leak in leaks:
+            left[f"leak by {leak.kind}"] += 1
+        if len(by_split[split]) - len(kept) > LEAK_SHARE * len(by_split[split]):
+            raise leakage_error(f"{split} ({len(by_split[split])} episodes)", leaks)
         by_split[split] = kept
-        check_leakage(by_split["train"], kept)
     for split, episodes in by_split.items():
         write_jsonl(out / f"{split}.jsonl", episodes)
     report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}

@@ -142,7 +142,9 @@ class _Director:
             sorted({p for clause in clauses for p in clause.phenomena} | ({"several"} if len(steps) > 1 else set()))
         )
         self.at_once = None
-        if len(clauses) == 1 and len(steps) == 1 and chosen[0].steps and chosen[0].steps[0].at_once:
+        # What is taken back at once must be mended by one edit: not where a conclusion fell with it.
+        whole = len(state.of_kind("conclusion")) >= len(scene.state.of_kind("conclusion"))
+        if whole and len(clauses) == 1 and len(steps) == 1 and chosen[0].steps and chosen[0].steps[0].at_once:
             self.at_once = chosen[0]
         scene.last = tuple(steps) if len(clauses) == 1 else ()
         return self._record(text, state, phenomena)

@@ -61,6 +61,17 @@ class TrainingIndex:
                 found.append(Leak(episode.id, "user turn", f"{words!r} is nearly {twin!r}"))
         return found
 
+    def part(self, episodes: Iterable[Episode]) -> tuple[list[Episode], list[Leak]]:
+        """The episodes that the training part does not give away, and the first leak of each of the others."""
+        kept, found = [], []
+        for episode in episodes:
+            leaks = self.leaks(episode)
+            if leaks:
+                found.append(leaks[0])
+            else:
+                kept.append(episode)
+        return kept, found
+
     def _near_duplicate(self, words: str) -> str | None:
         ngrams = _ngrams(words)
         if len(ngrams) < MIN_NGRAMS:
@@ -92,10 +103,7 @@ def _ngrams(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[i : i + NGRAM]) for i in range(len(words) - NGRAM + 1))
 
 
-def check_leakage(train: Sequence[Episode], held_out: Sequence[Episode]) -> None:
-    """Raise `LeakageError` naming the first few leaks."""
-    index = TrainingIndex(train)
-    leaks = [leak for episode in held_out for leak in index.leaks(episode)]
-    if leaks:
-        shown = "; ".join(f"{leak.episode}: {leak.kind}: {leak.detail}" for leak in leaks[:5])
-        raise LeakageError(f"{len(leaks)} leaks into the held-out part: {shown}")
+def leakage_error(what: str, leaks: Sequence[Leak]) -> LeakageError:
+    """The error that names the first few leaks."""
+    shown = "; ".join(f"{leak.episode}: {leak.kind}: {leak.detail}" for leak in leaks[:5])
+    return LeakageError(f"{what}: {len(leaks)} leaks from the training part: {shown}")

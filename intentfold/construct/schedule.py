@@ -75,8 +75,14 @@ def _goal_steps(goal: Goal, variants: Sequence[Goal], needed: bool, rng: random.
 
 
 def with_priorities(goals: Sequence[Goal], rng: random.Random, share: float) -> tuple[Goal, ...]:
-    """Goals without a priority get one now and then: REPRIORITIZE is an edit like the others."""
+    """Goals without a priority get one now and then: REPRIORITIZE is an edit like the others.
+
+    A goal with a scope keeps to that: no wording states both.
+    """
     choices: tuple[Priority, ...] = ("must", "preferred", "optional")
     return tuple(
-        replace(goal, priority=rng.choice(choices)) if goal.priority is None and rng.random() < share else goal for goal in goals
+        replace(goal, priority=rng.choice(choices))
+        if goal.priority is None and goal.scope is None and rng.random() < share
+        else goal
+        for goal in goals
     )

@@ -125,7 +125,7 @@ def _change_acts(step: Step, item: IntentItem | None, scene: Scene, rng: random.
     ]
     if _only_holder(item, scene) and not _bare(old) and not _bare(value):
         acts.append((2, "replace_old", ("implicit",), {"value": value, "old": old}))
-    if _just_touched(item, scene) and not _bare(value):
+    if _just_touched(item, scene) and scene.asked is None and not _bare(value):
         acts.append((4, "replace_last", ("anaphora",), {"value": value}))
     if item.id in scene.recap:
         ordinal = ORDINALS[scene.recap.index(item.id)]
@@ -184,7 +184,8 @@ def _only_holder(item: IntentItem, scene: Scene) -> bool:
 
 def _unrivalled(goal: Goal, scene: Scene) -> bool:
     """Whether the goal's slot went away with one value only, so far as the tracker still sees."""
-    went = {normalise(r.value or r.text) for r in scene.state.retired if r.slot == goal.slot and r.scope == goal.scope}
+    rivals = [r for r in scene.state.retired if r.slot == goal.slot and r.scope == goal.scope]
+    went = {(normalise(r.value or r.text), r.priority) for r in rivals}
     return len(went) == 1
 
 

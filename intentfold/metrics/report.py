@@ -46,28 +46,47 @@ def row(arm: str, condition: str, metric: str, found: Interval | Comparison | No
 def score_rows(
     arm: str, condition: str, agent: str, episodes: Sequence[Episode], cases: Sequence[Case], clean: Sequence[Case]
 ) -> list[Row]:
-    """Mean score, CAR with its bounds, coverage, the gap to `clean`, and mean score by load, by family and family-averaged."""
+    """Mean score, CAR with its bounds, coverage and the gap to `clean`; mean score, CAR and gap by load and by family."""
     whole = {"mean_score": mean_score(cases), "car": car(cases), "car_bounds": car_bounds(cases), "coverage": coverage(cases)}
     rows = [row(arm, condition, metric, found, agent) for metric, found in whole.items()]
     rows.append(row(arm, condition, "idg", idg(clean, cases), agent))
-    slices: dict[str, list[Case]] = {}
-    families: dict[str, list[Case]] = {}
-    for episode, case in zip(episodes, cases, strict=True):
-        slices.setdefault(f"load {episode.load}", []).append(case)
-        slices.setdefault(f"family {episode.task.family}", []).append(case)
-        families.setdefault(episode.task.family, []).append(case)
-    rows += [row(arm, condition, f"mean_score, {name}", mean_score(part), agent) for name, part in sorted(slices.items())]
-    return [*rows, row(arm, condition, "mean_score, macro", _macro(list(families.values())), agent)]
+    for name, places in slices(episodes).items():
+        part, base = [cases[n] for n in places], [clean[n] for n in places]
+        for metric, found in {"mean_score": mean_score(part), "car": car(part), "idg": idg(base, part)}.items():
+            rows.append(row(arm, condition, f"{metric}, {name}", found, agent))
+    families = [
+        [cases[n] for n in places]
+        for name, places in slices(episodes).items()
+        if name.startswith("family ") and ", load" not in name
+    ]
+    return [*rows, row(arm, condition, "mean_score, macro", _macro(families), agent)]
 
 
-def state_rows(arm: str, agent: str, ratios: Sequence[Mapping[str, Ratio]], cases: Sequence[Case]) -> list[Row]:
-    """One row a metric of `intentfold.metrics.state.measure`; `ratios` holds an episode each, as `cases` does."""
-    rows, clusters = [], [case.cluster for case in cases]
-    for metric in ratios[0]:
-        found = interval(
-            [r[metric][0] for r in ratios], [r[metric][1] for r in ratios], clusters, proportion=metric not in COUNTS
-        )
-        rows.append(row(arm, "tracker", metric, found, agent))
+def slices(episodes: Sequence[Episode]) -> dict[str, list[int]]:
+    """Positions of the episodes of each load, family, and both, by name."""
+    found: dict[str, list[int]] = {}
+    for position, episode in enumerate(episodes):
+        load, family = f"load {episode.load}", f"family {episode.task.family}"
+        for name in (load, family, f"{family}, {load}"):
+            found.setdefault(name, []).append(position)
+    return dict(sorted(found.items()))
+
+
+def state_rows(
+    arm: str, agent: str, episodes: Sequence[Episode], ratios: Sequence[Mapping[str, Ratio]], cases: Sequence[Case]
+) -> list[Row]:
+    """One row a metric of `intentfold.metrics.state.measure`, over all episodes and by load and family.
+
+    `ratios` and `cases` hold an episode each.
+    """
+    rows = []
+    for name, places in {"": list(range(len(episodes))), **slices(episodes)}.items():
+        clusters = [cases[n].cluster for n in places]
+        for metric in ratios[0]:
+            part = [ratios[n][metric] for n in places]
+            proportion = metric not in COUNTS
+            found = interval([top for top, _ in part], [size for _, size in part], clusters, proportion=proportion)
+            rows.append(row(arm, "tracker", f"{metric}, {name}" if name else metric, found, agent))
     return rows
 
 
@@ -88,6 +107,17 @@ def state_comparisons(
                 margin,
             )
     return found
+
+
+def gap_rows(
+    arm: str, agent: str, episodes: Sequence[Episode], low: Sequence[Case], found: Sequence[Case], high: Sequence[Case]
+) -> list[Row]:
+    """`gap_closed` over all episodes and by load and family."""
+    rows = [row(arm, "tracker", "gap_closed", gap_closed(low, found, high), agent)]
+    for name, places in slices(episodes).items():
+        parts = [[cases[n] for n in places] for cases in (low, found, high)]
+        rows.append(row(arm, "tracker", f"gap_closed, {name}", gap_closed(*parts), agent))
+    return rows
 
 
 def gap_closed(low: Sequence[Case], found: Sequence[Case], high: Sequence[Case]) -> Interval | None:

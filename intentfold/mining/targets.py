@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from intentfold.codec.state import retired_lines, state_lines
+from intentfold.codec.state import retired_lines
 from intentfold.dialogue import Dialogue
-from intentfold.intent import Edit, IntentItem, IntentState, diff, fold_leniently, key, normalise
+from intentfold.intent import Edit, IntentItem, IntentState, diff, fold_leniently, key
 from intentfold.trace import Episode
 
 
@@ -18,34 +19,45 @@ def shown(dialogue: Dialogue, window: int | None) -> Dialogue:
 def supported_edits(own: IntentState, episode: Episode, turn: int, window: int | None) -> tuple[Edit, ...]:
     """`diff(own, oracle)` after user turn `turn`, limited to what the prompt's evidence supports.
 
-    With the whole history every repair is supported. With a window, an edit is supported if it is about something
-    that the oracle changed within the window, or that the window names by slot and value; and a new value must be
-    readable somewhere in the prompt. Repairs that need turns out of sight would teach invention.
+    With the whole history every repair is supported. With a window, an edit is supported
+
+    - if it is about something that this user turn changes, or
+    - if the window names it: its slot (or, without a slot, its words) and its new value stand in the messages shown,
+      and the oracle changed it in a user turn that is shown;
+
+    and in either case only if its new value is readable in the messages or among the retired items. Repairs that
+    need turns out of sight would teach invention.
     """
     wanted = diff(own, episode.turns[turn].state)
     if window is None:
         return wanted
-    touched = _touched(episode, turn, window)
-    said = normalise(" ".join(t.content for t in shown(episode.drift(turn), window)))
-    visible = normalise(f"{said}\n{retired_lines(own)}\n{state_lines(own)}")
+    said = words(" ".join(message.content for message in shown(episode.drift(turn), window)))
+    readable = f"{said}{words(retired_lines(own))}"
+    now, lately = _touched(episode, turn, 1), _touched(episode, turn, (window + 1) // 2)
     kept: list[Edit] = []
     place: dict[int, int] = {}  # k-th wanted ADD -> k-th kept ADD
     wanted_adds = 0
     for edit in wanted:
         item = _subject(own, edit)
+        about, new = words(item.slot or item.text), words(edit.value or edit.text or "")
         if edit.op == "ADD":
             wanted_adds += 1
             if not all(d > 0 or -d in place for d in edit.depends_on):
                 continue
             edit = replace(edit, depends_on=tuple(d if d > 0 else -place[-d] for d in edit.depends_on))
-        named = item.slot is not None and normalise(item.slot) in said and normalise(item.value or "") in said
-        new = normalise(edit.value or edit.text or "")
-        if (key(item) in touched or (named and edit.op != "DELETE")) and new in visible:
+        named = key(item) in lately and about in said and (edit.op == "DELETE" or new in said)
+        if (key(item) in now or named) and (new in readable or edit.op in ("DELETE", "REPRIORITIZE")):
             kept.append(edit)
             if edit.op == "ADD":
                 place[wanted_adds] = len(place) + 1
     # An edit may have rested on one that was left out (a repeat before a deletion): what does not fold is no target.
     return _foldable(own, kept)
+
+
+def words(text: str) -> str:
+    """Text as a run of whole words with a space around each, so that `in` compares words and not letters."""
+    found = re.findall(r"\w+", text.casefold())
+    return f" {' '.join(found)} " if found else " "
 
 
 def _foldable(own: IntentState, edits: list[Edit]) -> tuple[Edit, ...]:
@@ -72,9 +84,9 @@ def _subject(own: IntentState, edit: Edit) -> IntentItem:
     return item if edit.value is None or item.slot is None else replace(item, value=edit.value)
 
 
-def _touched(episode: Episode, turn: int, window: int) -> set[tuple[str, ...]]:
+def _touched(episode: Episode, turn: int, user_turns: int) -> set[tuple[str, ...]]:
+    """What the oracle changes in the last `user_turns` user turns up to `turn`."""
     keys: set[tuple[str, ...]] = set()
-    user_turns = (window + 1) // 2
     for position in range(max(0, turn - user_turns + 1), turn + 1):
         before = episode.turns[position - 1].state if position else IntentState()
         for edit in episode.turns[position].edits:

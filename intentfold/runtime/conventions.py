@@ -208,7 +208,7 @@ _WITHDRAWN = _words(
     "no longer|any ?more|forget|drop|scratch|no need|needn't|need not|don't need|doesn't (?:have|need)|don't (?:have|need)"
     "|doesn't matter|never mind|stop|lift|ignore"
 )
-_CLAUSES = re.compile(r"[.;!?\n]+|, (?!and nothing)| but | and then ")
+_CLAUSES = re.compile(r"[.;!?\n]+|, (?!and nothing)|(?<!nothing) but | and then ")
 
 
 def clauses(turn: str) -> list[str]:

@@ -20,6 +20,13 @@ Control = Literal["clean", "drift", "no_drift", "oracle_state"]
 CONTROLS: tuple[Control, ...] = ("clean", "drift", "no_drift", "oracle_state")
 
 
+def spread(episodes: Sequence[Episode], limit: int) -> list[Episode]:
+    """`limit` episodes spread evenly over a file that stands family by family; all of them for 0."""
+    if not 0 < limit < len(episodes):
+        return list(episodes)
+    return [episodes[n * len(episodes) // limit] for n in range(limit)]
+
+
 def track(
     episodes: Sequence[Episode],
     backend: Backend,
@@ -60,12 +67,12 @@ def track_forced(
 def control_view(episode: Episode, condition: Control, *, executor: bool) -> View:
     """What the agent is shown under a control condition.
 
-    oracle_state keeps the history and only the state is exact (IntentFlux, section 7.4). The state executor reads
-    no words: it gets the items that the condition's dialogue states (`executor`), which are the task's own goals for
-    clean and no_drift, and those of the history-only policy for drift.
+    oracle_state keeps history and harness as they are, the format tracker among it, and only the state is exact
+    (IntentFlux, section 7.4). The state executor reads no words: it gets the items that the condition's dialogue states
+    (`executor`), which are the task's own goals for clean and no_drift, and those of the history-only policy for drift.
     """
     if condition == "oracle_state":
-        return View(episode.drift(), episode.final_state.items, episode.task)
+        return View(episode.drift(), active_items(episode.final_state, tracked_formats(episode)), episode.task)
     stated = stated_items(episode) if condition == "drift" else goal_items(episode.task)
     dialogue = {"clean": (Turn("user", episode.clean),), "no_drift": episode.no_drift, "drift": episode.drift()}[condition]
     return View(dialogue, stated if executor else None, episode.task)
@@ -78,10 +85,15 @@ def tracker_view(episode: Episode, folds: Sequence[Fold]) -> View:
 
 def tracked_items(episode: Episode, folds: Sequence[Fold]) -> tuple[IntentItem, ...]:
     """The active items after the last turn."""
+    return active_items(folds[-1].state, tracked_formats(episode))
+
+
+def tracked_formats(episode: Episode) -> IntentState:
+    """What the format tracker holds after the last turn."""
     formats = FormatTracker()
     for turn in episode.turns:
         formats.fold(turn.user)
-    return active_items(folds[-1].state, formats.state)
+    return formats.state
 
 
 def rollouts(

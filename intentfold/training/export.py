@@ -71,7 +71,7 @@ def check_servable(adapter: Path, modules: Mapping[str, tuple[int, int]]) -> int
 
 def linear_layers(model: Any) -> dict[str, tuple[int, int]]:
     """Linear layers of a bare base: name to (out, in)."""
-    return {name: tuple(m.weight.shape) for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
+    return {name: (m.out_features, m.in_features) for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)}
 
 
 @torch.no_grad()
@@ -137,8 +137,8 @@ A LoRA adapter (rank {rank}) that makes {base} a tracker: it folds a user turn i
 | made from | |
 |---|---|
 | base | {base} |
-| training data (hash) | {facts['data']} |
-| prompt template (hash) | {facts['template']} |
+| training data (hash) | {facts["data"]} |
+| prompt template (hash) | {facts["template"]} |
 
 Reloaded on a clean base its logits differ from the trained model's by {effect.from_trained:.2g} at most, and from
 the base's by {effect.from_base:.3g}.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,8 @@ class WholeCheckpoints(TrainerCallback):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The last whole checkpoint in `folder`; half-written ones are removed."""
-    whole = []
-    for checkpoint in folder.glob("checkpoint-*"):
-        if (checkpoint / _WHOLE).exists():
-            whole.append(checkpoint)
-        else:
-            shutil.rmtree(checkpoint)
+    """The last whole checkpoint in `folder`; half-written ones are passed over, and written anew in their turn."""
+    whole = [checkpoint for checkpoint in folder.glob("checkpoint-*") if (checkpoint / _WHOLE).exists()]
     return max(whole, key=lambda checkpoint: int(checkpoint.name.split("-")[1]), default=None)
 
 

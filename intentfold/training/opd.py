@@ -38,6 +38,7 @@ class OnPolicyTrainer(DistillationTrainer):
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
         self.samples_per_row = samples_per_row
         self._gated = False
+        self._buffered_inputs: Any = None
         super().__init__(train_dataset=Dataset.from_list(fold_rows(rollout.episodes)), **kwargs)
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
@@ -127,9 +128,14 @@ class OnPolicyTrainer(DistillationTrainer):
         for start in range(0, len(self.gate), self.args.per_device_train_batch_size):
             folds = self.gate[start : start + self.args.per_device_train_batch_size]
             prompts = [self._ids(fold.prompt()) for fold in folds]
-            answers = [[*self._tokenizer(fold.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]] for fold in folds]
+            answers = [
+                [*self._tokenizer(fold.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]]
+                for fold in folds
+            ]
             batch = self._batch(folds, prompts, answers)
-            itself = LocalTeacher(TeacherPrompt(self._tokenizer, self.chat_template_kwargs, "plain"), adapter=student.active_adapter)
+            itself = LocalTeacher(
+                TeacherPrompt(self._tokenizer, self.chat_template_kwargs, "plain"), adapter=student.active_adapter
+            )
             mirror = {**batch, **{k: v.to(self.accelerator.device) for k, v in itself.columns(prompts, answers).items()}}
             with self.accelerator.autocast():
                 for name, who, asked in (("teacher", self.teacher, batch), ("student", itself, mirror)):

@@ -58,9 +58,7 @@ def check_rows(
         ids, labels = list(made["input_ids"]), list(made["labels"])
         prompt = prompt_ids(tokenizer, row["prompt"], row["chat_template_kwargs"])
         if len(ids) > max_length:
-            raise PreflightError(
-                f"row {row['id']}: {len(ids)} tokens (prompt {len(prompt)}), more than max_length {max_length}"
-            )
+            raise PreflightError(f"row {row['id']}: {len(ids)} tokens (prompt {len(prompt)}), more than max_length {max_length}")
         if ids[: len(prompt)] != prompt:
             raise PreflightError(f"row {row['id']}: the prompt's ids in training are not those at inference")
         if labels != [-100] * len(prompt) + ids[len(prompt) :]:
@@ -68,7 +66,9 @@ def check_rows(
         said = ids[len(prompt) :]
         stop = next((place for place, id in enumerate(said) if id in stop_ids), None)
         if stop is None:
-            raise PreflightError(f"row {row['id']}: no stop token ({list(stop_ids)}) in the loss; the model would not learn to stop")
+            raise PreflightError(
+                f"row {row['id']}: no stop token ({list(stop_ids)}) in the loss; the model would not learn to stop"
+            )
         text = tokenizer.decode(said[:stop])
         if text.strip() != row["completion"][0]["content"].strip():
             raise PreflightError(f"row {row['id']}: the completion reads {text!r} up to its stop token")
@@ -80,7 +80,7 @@ def check_one_template(examples: Sequence[Example]) -> str:
     if len(made) > 1:
         raise PreflightError(f"the examples were rendered with different templates: {sorted(made)}")
     codec, found = next(iter(made))
-    now = tracker_template_hash(codec)
+    now = tracker_template_hash("full" if codec == "full" else "delta")
     if found != now:
         raise PreflightError(f"the examples were rendered with template {found}, the runtime renders with {now}: mine them again")
     return now
@@ -123,7 +123,9 @@ def check_prompt_lengths(lengths: Mapping[str, int], max_prompt: int) -> None:
     """No prompt (name to tokens) may be longer than what `max_length` leaves beside a completion."""
     for name, length in lengths.items():
         if length > max_prompt:
-            raise PreflightError(f"{name}: the prompt has {length} tokens, more than the {max_prompt} that max_length leaves for it")
+            raise PreflightError(
+                f"{name}: the prompt has {length} tokens, more than the {max_prompt} that max_length leaves for it"
+            )
 
 
 def check_teacher(

@@ -53,9 +53,7 @@ class LaneOrder(Sampler[int]):
             rows = [first[episode] + turn for episode, turn in lanes]
             for _ in range(self.repeat):
                 yield from rows
-            lanes = [
-                (episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes
-            ]
+            lanes = [(episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes]
 
     def _episodes(self, rng: random.Random) -> Iterator[int]:
         while True:
@@ -81,9 +79,7 @@ class Fold:
     def privileged_prompt(self) -> list[dict[str, str]]:
         """The same with the right answer in it."""
         dialogue = self.episode.drift(self.turn)
-        return to_messages(
-            tracker_prompt(self.state, dialogue, codec=self.codec, window=self.window, privileged=self.right)
-        )
+        return to_messages(tracker_prompt(self.state, dialogue, codec=self.codec, window=self.window, privileged=self.right))
 
     def completion(self) -> str:
         """The right answer."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import DistributedType
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 
@@ -16,6 +17,7 @@ from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
 from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
 from intentfold.training.teachers import TEACHER
+
 
 def adapted_model(args: TrainArguments) -> tuple[Any, Any]:
     """The base with a trainable LoRA adapter (fresh, or `init_adapter` going on), and the tokenizer."""
@@ -52,6 +54,15 @@ def accumulation(args: TrainArguments) -> int:
     return args.rows_per_step // (args.micro_batch * world)
 
 
+def check_ranks(accelerator: Any) -> None:
+    """Raise where the launcher started several processes that do not train together."""
+    if ranks() != accelerator.num_processes or (ranks() > 1) != (accelerator.distributed_type != DistributedType.NO):
+        raise RuntimeError(
+            f"the launcher started {ranks()} processes, but they train as {accelerator.num_processes} "
+            f"({accelerator.distributed_type}): see accelerate_configs/"
+        )
+
+
 def trainer_settings(args: TrainArguments, steps: int) -> dict[str, Any]:
     """Settings that SFTConfig and DistillationConfig have in common."""
     bf16 = args.dtype == "bfloat16"
@@ -67,8 +78,8 @@ def trainer_settings(args: TrainArguments, steps: int) -> dict[str, Any]:
         "max_steps": steps,
         "gradient_checkpointing": args.checkpointing,
         "bf16": bf16,
-        # Without a GPU bf16 needs `use_cpu`; otherwise it stays away, for it silently turns DeepSpeed into plain DDP.
-        "use_cpu": bf16 and not torch.cuda.is_available(),
+        # Without a GPU ranks that lack `use_cpu` each think that they are alone; with it DeepSpeed becomes plain DDP.
+        "use_cpu": not torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_DEEPSPEED") != "true",
         "ddp_backend": "gloo" if ranks() > 1 and not torch.cuda.is_available() else None,
         "save_strategy": "steps",
         "save_steps": args.save_steps,
@@ -92,6 +103,7 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     Leaves `adapter/`, `probes.safetensors` (the trained model's next-token logits after the `probes`, by which an
     export is proved) and, last of all, `metrics.json` with `facts`.
     """
+    check_ranks(trainer.accelerator)
     checkpoint = last_checkpoint(out)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     trainer.save_model(str(out / "adapter"))

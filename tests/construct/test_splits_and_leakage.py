@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from intentfold.construct.episode import build_episode
-from intentfold.construct.leakage import LeakageError, TrainingIndex, check_leakage
+from intentfold.construct.leakage import TrainingIndex, leakage_error
 from intentfold.construct.splits import POOLS, in_pool, split_of
 from intentfold.intent import Edit, fold
 from tests.tasks import flight_task
@@ -30,8 +28,9 @@ def test_a_shared_origin_is_a_leak() -> None:
     train = build_episode(flight_task(), 3, "train", "train", 1)
     test = build_episode(flight_task(), 3, "test", "test", 2)
     assert {"origin", "final state"} <= {leak.kind for leak in TrainingIndex([train]).leaks(test)}
-    with pytest.raises(LeakageError, match=r"flight-1-b3-test-2: origin: 'flight-1'"):
-        check_leakage([train], [test])
+    kept, leaks = TrainingIndex([train]).part([test])
+    assert kept == []
+    assert "flight-1-b3-test-2: origin: 'flight-1'" in str(leakage_error("test", leaks))
 
 
 def test_a_nearly_equal_user_turn_is_a_leak() -> None:
@@ -45,4 +44,4 @@ def test_a_nearly_equal_user_turn_is_a_leak() -> None:
     assert [leak.kind for leak in TrainingIndex([told]).leaks(other)] == ["user turn"]
     apart = replace(other, turns=(replace(twin, user="my destination would be Lisbon if you can manage that somehow"),))
     assert TrainingIndex([told]).leaks(apart) == []
-    check_leakage([told], [apart])
+    assert TrainingIndex([told]).part([apart]) == ([apart], [])

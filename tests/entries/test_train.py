@@ -1,5 +1,6 @@
 """The training scripts on a tiny model: what they leave, that a kill changes no tensor, and what bad input is told."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import json
@@ -83,7 +84,9 @@ def test_sft_leaves_an_adapter_that_learned(world, tmp_path):
 def test_sft_goes_on_from_an_adapter(world, tmp_path):
     module = script("train/sft.py")
     module.main(sft(world, tmp_path / "a", "--steps", "2"))
-    module.main(sft(world, tmp_path / "b", "--steps", "1", "--learning_rate", "0.0", "--init_adapter", str(tmp_path / "a/adapter")))
+    module.main(
+        sft(world, tmp_path / "b", "--steps", "1", "--learning_rate", "0.0", "--init_adapter", str(tmp_path / "a/adapter"))
+    )
     assert_equal(tmp_path / "a", tmp_path / "b")
 
 

@@ -1,5 +1,6 @@
 """The distillation trainer: its loss against TRL's and a naive one, its teachers, its proofs."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import math
@@ -37,10 +38,7 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
     model, tokenizer = adapted(tiny_model(folder / "student"), 0)
     prompt = TeacherPrompt(tokenizer, {}, sees, examples)
     larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
-    if kind == "served":
-        teacher = ServedTeacher(prompt, served, k=4)
-    else:
-        teacher = LocalTeacher(prompt, model=larger)
+    teacher = ServedTeacher(prompt, served, k=4) if kind == "served" else LocalTeacher(prompt, model=larger)
     config = DistillationConfig(
         output_dir=str(folder),
         per_device_train_batch_size=3,
@@ -179,6 +177,32 @@ def test_padding_and_micro_batches_change_no_loss(tmp_path):
     whole = trainer._compute_loss(trainer.model, batch, 1)[0].item()
     parts = [trainer._compute_loss(trainer.model, trimmed(batch, torch.tensor([row])), 1)[0].item() for row in range(6)]
     assert whole == pytest.approx(sum(parts), rel=1e-4)
+
+
+def test_a_state_that_has_outgrown_the_prompt_gives_way_to_the_oracle(tmp_path):
+    trainer = make(tmp_path, "base")
+    trainer.rollout.own_state_share = 1.0
+    trainer.model.train()
+    rows = [{"episode": e, "turn": 0} for e in range(6)]
+    folds = trainer.rollout.begin(rows, 0, 0)
+    trainer.rollout.finish(folds, ["ADD a: " + "x" * 2000, *["NONE"] * 5])
+    trainer._generate_and_score_completions([{**row, "turn": 1} for row in rows])
+    assert trainer._metrics["train"]["rollout/overlong"] == [pytest.approx(1 / 6)]
+    assert trainer._metrics["train"]["rollout/own_state"] == [pytest.approx(5 / 6)]
+
+
+def test_of_more_samples_the_wrong_ones_are_trained_on(tmp_path, monkeypatch):
+    trainer = make(tmp_path, "base")
+    trainer.samples_per_row = 2
+    trainer.model.train()
+    folds = trainer.rollout.begin([{"episode": e, "turn": 0} for e in range(6)], 0, 0)
+    wrong = trainer._tokenizer("NONE")["input_ids"]
+    right = [trainer._tokenizer(fold.completion())["input_ids"] for fold in folds]
+    said = [wrong if lane in (1, 2, 4) else ids for lane, ids in enumerate(right)]
+    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *_: [[*ids, trainer.eos_token_ids[0]] for ids in said])
+    batch = trainer._generate_and_score_completions([{"episode": e, "turn": 0} for e in range(6)])
+    assert len(batch["completion_ids"]) == 3
+    assert batch["num_items_in_batch"] == 3 * (len(wrong) + 1)
 
 
 # The gate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -26,7 +27,7 @@ def test_lanes_go_through_episodes_turn_by_turn():
     order = list(LaneOrder(turns, lanes=3, steps=40, repeat=2, seed=0))
     assert len(order) == 3 * 40 * 2
     steps = [[rows[index] for index in order[start : start + 6]] for start in range(0, len(order), 6)]
-    for step, after in zip(steps, steps[1:], strict=False):
+    for step, after in itertools.pairwise(steps):
         assert step[:3] == step[3:]
         for (episode, turn), (next_episode, next_turn) in zip(step[:3], after[:3], strict=True):
             last = turn == turns[episode] - 1

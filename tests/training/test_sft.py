@@ -1,5 +1,6 @@
 """The SFT trainer's loss against TRL's own and a naive one."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import copy

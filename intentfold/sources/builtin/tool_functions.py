@@ -69,11 +69,21 @@ FUNCTIONS = (
             arg("date", "departure date", DATE, "day of the flight"),
             arg("return_date", "return date", DATE, "date of the flight back"),
             arg("passengers", "number of passengers", Integer(1, 9), "passenger count"),
-            arg("cabin", "cabin class", one_of("basic economy|economy|premium economy|business|first|flexible economy"), "class of travel"),
+            arg(
+                "cabin",
+                "cabin class",
+                one_of("basic economy|economy|premium economy|business|first|flexible economy"),
+                "class of travel",
+            ),
             arg("seat", "seat preference", one_of("window|aisle|middle|front row|exit row|rear"), "kind of seat"),
             arg("bags", "number of checked bags", Integer(0, 12), "bags to check in"),
             arg("max_stops", "maximum number of stops", Integer(0, 5), "stopover limit"),
-            arg("meal", "onboard meal", one_of("vegetarian|vegan|kosher|halal|gluten free|fruit plate|standard"), "meal on the plane"),
+            arg(
+                "meal",
+                "onboard meal",
+                one_of("vegetarian|vegan|kosher|halal|gluten free|fruit plate|standard"),
+                "meal on the plane",
+            ),
             arg("frequent_flyer", "frequent flyer number", CODE, "loyalty number"),
         ),
         (
@@ -97,7 +107,9 @@ FUNCTIONS = (
             arg("bed", "bed type", one_of("single|twin|double|queen|king|bunk|sofa bed"), "kind of bed"),
             arg("stars", "minimum star rating", Integer(1, 5), "hotel stars"),
             arg("price_cap", "maximum price per night", Integer(50, 480, 10), "nightly price limit"),
-            arg("board", "board plan", one_of("room only|breakfast|half board|full board|all inclusive|dinner only"), "meal plan"),
+            arg(
+                "board", "board plan", one_of("room only|breakfast|half board|full board|all inclusive|dinner only"), "meal plan"
+            ),
             arg("pool", "swimming pool", YES_NO, "pool"),
             arg("view", "room view", one_of("sea|garden|city|mountain|courtyard|lake|park"), "view from the room"),
             arg("guest", "guest name", PERSON, "name for the booking"),
@@ -119,9 +131,19 @@ FUNCTIONS = (
             arg("date", "dinner date", DATE, "day of the dinner"),
             arg("guests", "number of guests", Integer(1, 20), "party size"),
             arg("time", "table time", CLOCK, "time of the table"),
-            arg("area", "seating area", one_of("terrace|main room|bar|garden|window side|upstairs|private room"), "part of the restaurant"),
+            arg(
+                "area",
+                "seating area",
+                one_of("terrace|main room|bar|garden|window side|upstairs|private room"),
+                "part of the restaurant",
+            ),
             arg("cuisine", "cuisine", CUISINE, "kind of food"),
-            arg("occasion", "occasion", one_of("birthday|anniversary|business|graduation|reunion|farewell|engagement"), "reason for the dinner"),
+            arg(
+                "occasion",
+                "occasion",
+                one_of("birthday|anniversary|business|graduation|reunion|farewell|engagement"),
+                "reason for the dinner",
+            ),
             arg("high_chairs", "number of high chairs", Integer(1, 6), "high chairs for children"),
             arg("budget", "budget per person", Integer(15, 120, 5), "spending limit each"),
             arg("diet", "dietary need", one_of("vegan|vegetarian|nut free|gluten free|halal|kosher|dairy free"), "diet"),
@@ -145,7 +167,12 @@ FUNCTIONS = (
             arg("minutes", "meeting length in minutes", Integer(15, 180, 5), "meeting duration"),
             arg("organizer", "organizer", PERSON, "host of the meeting"),
             arg("room", "meeting room", Integer(101, 420), "room number of the meeting"),
-            arg("repeat", "repetition", one_of("daily|weekly|every two weeks|monthly|quarterly|never|on weekdays"), "how often it repeats"),
+            arg(
+                "repeat",
+                "repetition",
+                one_of("daily|weekly|every two weeks|monthly|quarterly|never|on weekdays"),
+                "how often it repeats",
+            ),
             arg("alert", "alert lead time in minutes", Integer(5, 60, 5), "minutes of warning"),
             arg("online", "video link", YES_NO, "online access"),
             arg("color", "calendar colour", COLOUR, "colour in the calendar"),
@@ -163,10 +190,22 @@ FUNCTIONS = (
         ("set a reminder", "remind me about something", "create a reminder", "make sure I don't forget something"),
         2,
         (
-            arg("subject", "reminder subject", one_of("call the bank|water the herbs|renew the passport|pay the rent|pick up the parcel|book the dentist|charge the bike|back up the laptop|return the books|feed the cat|order the cake|send the invoice"), "thing to remember"),
+            arg(
+                "subject",
+                "reminder subject",
+                one_of(
+                    "call the bank|water the herbs|renew the passport|pay the rent|pick up the parcel|book the dentist|charge the bike|back up the laptop|return the books|feed the cat|order the cake|send the invoice"
+                ),
+                "thing to remember",
+            ),
             arg("date", "reminder date", DATE, "day to be reminded"),
             arg("time", "reminder time", CLOCK, "time of the reminder"),
-            arg("channel", "notification channel", one_of("email|text message|phone call|pop-up|watch|speaker"), "way to notify me"),
+            arg(
+                "channel",
+                "notification channel",
+                one_of("email|text message|phone call|pop-up|watch|speaker"),
+                "way to notify me",
+            ),
             arg("repeat", "reminder frequency", one_of("once|hourly|daily|weekly|monthly|yearly"), "how often to remind me"),
             arg("snooze", "snooze minutes", Integer(1, 45), "minutes of snooze"),
             arg("sound", "alert sound", one_of("bell|chime|drum|whistle|harp|birdsong|marimba"), "sound of the alert"),
@@ -184,7 +223,12 @@ FUNCTIONS = (
         ("program the heating", "adjust the thermostat", "change the heating schedule", "set the room climate"),
         2,
         (
-            arg("room", "heated room", one_of("kitchen|bedroom|living room|bathroom|study|hallway|attic|cellar|nursery|workshop"), "room to heat"),
+            arg(
+                "room",
+                "heated room",
+                one_of("kitchen|bedroom|living room|bathroom|study|hallway|attic|cellar|nursery|workshop"),
+                "room to heat",
+            ),
             arg("temperature", "target temperature", Decimal(15, 26, 0.5), "degrees to reach"),
             arg("mode", "heating mode", one_of("comfort|eco|boost|away|night|frost guard|holiday"), "thermostat mode"),
             arg("from_time", "heating start", CLOCK, "time the heating starts"),
@@ -206,15 +250,32 @@ FUNCTIONS = (
         ("order some food", "get food delivered", "place a takeaway order", "order in"),
         3,
         (
-            arg("dish", "dish", one_of("mushroom risotto|lentil soup|pumpkin curry|fish tacos|veggie burger|noodle salad|lamb stew|spinach pie|tomato pasta|rice bowl|falafel wrap|chicken skewers"), "meal to order"),
+            arg(
+                "dish",
+                "dish",
+                one_of(
+                    "mushroom risotto|lentil soup|pumpkin curry|fish tacos|veggie burger|noodle salad|lamb stew|spinach pie|tomato pasta|rice bowl|falafel wrap|chicken skewers"
+                ),
+                "meal to order",
+            ),
             arg("portions", "number of portions", Integer(1, 15), "portions"),
             arg("address", "delivery address", STREET, "address to deliver to"),
             arg("spice", "spice level", one_of("none|mild|medium|hot|very hot|extra hot"), "spiciness"),
-            arg("drink", "drink", one_of("lemonade|ginger beer|iced tea|apple juice|sparkling water|mango lassi|cola|oat milk"), "beverage"),
+            arg(
+                "drink",
+                "drink",
+                one_of("lemonade|ginger beer|iced tea|apple juice|sparkling water|mango lassi|cola|oat milk"),
+                "beverage",
+            ),
             arg("time", "delivery time", CLOCK, "time of delivery"),
             arg("tip", "tip amount", Decimal(1, 9, 0.5), "tip for the courier"),
             arg("cutlery", "cutlery", YES_NO, "forks and knives"),
-            arg("side", "side dish", one_of("garlic bread|coleslaw|fries|green salad|pickles|hummus|olives|spring rolls"), "side order"),
+            arg(
+                "side",
+                "side dish",
+                one_of("garlic bread|coleslaw|fries|green salad|pickles|hummus|olives|spring rolls"),
+                "side order",
+            ),
             arg("contact", "contact name", PERSON, "person at the door"),
         ),
         (
@@ -235,7 +296,12 @@ FUNCTIONS = (
             arg("service", "shipping service", one_of("standard|express|overnight|economy|same day|freight"), "shipping speed"),
             arg("insurance", "insured value", Integer(50, 2000, 50), "insurance amount"),
             arg("pickup", "parcel pickup date", DATE, "day the parcel is collected"),
-            arg("contents", "parcel contents", one_of("books|ceramics|clothes|toys|tools|documents|spare parts|tea|shoes|glassware"), "what is inside"),
+            arg(
+                "contents",
+                "parcel contents",
+                one_of("books|ceramics|clothes|toys|tools|documents|spare parts|tea|shoes|glassware"),
+                "what is inside",
+            ),
             arg("signature", "signature on delivery", YES_NO, "signature"),
             arg("boxes", "number of boxes", Integer(1, 12), "box count"),
             arg("reference", "parcel reference", CODE, "shipment code"),
@@ -259,7 +325,12 @@ FUNCTIONS = (
             arg("suitcases", "number of suitcases", Integer(1, 10), "suitcases"),
             arg("child_seats", "number of child seats", Integer(1, 4), "child seats"),
             arg("payment", "taxi payment", one_of("cash|card|voucher|account|phone|invoice"), "way to pay the ride"),
-            arg("driver_note", "note to the driver", one_of("ring the bell|wait outside|call on arrival|use the back gate|no music|bring change"), "message for the driver"),
+            arg(
+                "driver_note",
+                "note to the driver",
+                one_of("ring the bell|wait outside|call on arrival|use the back gate|no music|bring change"),
+                "message for the driver",
+            ),
             arg("shared", "shared ride", YES_NO, "ride sharing"),
         ),
         (
@@ -276,7 +347,12 @@ FUNCTIONS = (
             arg("city", "rental city", CITY, "city where I collect the car"),
             arg("start", "rental start date", DATE, "first day of the rental"),
             arg("days", "rental days", Integer(1, 28), "days with the car"),
-            arg("model", "car category", one_of("mini|compact|saloon|estate|sports|electric|camper|convertible|pickup"), "size of the car"),
+            arg(
+                "model",
+                "car category",
+                one_of("mini|compact|saloon|estate|sports|electric|camper|convertible|pickup"),
+                "size of the car",
+            ),
             arg("driver", "driver name", PERSON, "main driver"),
             arg("age", "driver age", Integer(19, 80), "age of the driver"),
             arg("gearbox", "gearbox", one_of("manual|automatic|semi-automatic|any"), "transmission"),
@@ -297,9 +373,19 @@ FUNCTIONS = (
         2,
         (
             arg("name", "playlist name", TITLE, "title of the playlist"),
-            arg("genre", "music genre", one_of("jazz|folk|soul|ambient|disco|opera|salsa|reggae|techno|blues|swing|flamenco|bossa nova|chamber music"), "style of music"),
+            arg(
+                "genre",
+                "music genre",
+                one_of("jazz|folk|soul|ambient|disco|opera|salsa|reggae|techno|blues|swing|flamenco|bossa nova|chamber music"),
+                "style of music",
+            ),
             arg("songs", "number of songs", Integer(5, 120), "song count"),
-            arg("mood", "mood", one_of("calm|upbeat|melancholic|dreamy|energetic|romantic|focused|festive"), "feeling of the music"),
+            arg(
+                "mood",
+                "mood",
+                one_of("calm|upbeat|melancholic|dreamy|energetic|romantic|focused|festive"),
+                "feeling of the music",
+            ),
             arg("decade", "decade", one_of("1950s|1960s|1970s|1980s|1990s|2000s|2010s|2020s"), "era of the songs"),
             arg("opening_artist", "opening artist", PERSON, "artist to start with"),
             arg("language", "lyrics language", LANGUAGE, "language of the songs"),
@@ -318,7 +404,12 @@ FUNCTIONS = (
         ("sign up for a gym class", "join a fitness class", "get into a workout class", "reserve a spot in a class"),
         3,
         (
-            arg("sport", "class type", one_of("yoga|pilates|spinning|boxing|rowing|zumba|climbing|stretching|barre|aqua fitness|judo"), "kind of class"),
+            arg(
+                "sport",
+                "class type",
+                one_of("yoga|pilates|spinning|boxing|rowing|zumba|climbing|stretching|barre|aqua fitness|judo"),
+                "kind of class",
+            ),
             arg("day", "class day", WEEKDAY, "weekday of the class"),
             arg("time", "class time", CLOCK, "time the class starts"),
             arg("level", "class level", one_of("beginner|basic|intermediate|advanced|expert|mixed"), "difficulty of the class"),
@@ -327,7 +418,9 @@ FUNCTIONS = (
             arg("weeks", "number of weeks", Integer(1, 30), "weeks of the course"),
             arg("mat", "rented mat", YES_NO, "mat rental"),
             arg("locker", "locker number", Integer(1, 200), "locker"),
-            arg("studio", "studio", one_of("north hall|south hall|roof deck|pool|basement|garden|glass room"), "room of the class"),
+            arg(
+                "studio", "studio", one_of("north hall|south hall|roof deck|pool|basement|garden|glass room"), "room of the class"
+            ),
         ),
         (
             ("class slot", "{class type} on {class day}"),
@@ -387,7 +480,12 @@ FUNCTIONS = (
         (
             arg("amount", "loan amount", Integer(1000, 90000, 500), "sum to borrow"),
             arg("years", "loan term in years", Integer(1, 30), "years of the loan"),
-            arg("purpose", "loan purpose", one_of("car|kitchen|roof repair|studies|boat|wedding|heat pump|workshop|moving|solar panels"), "what the loan is for"),
+            arg(
+                "purpose",
+                "loan purpose",
+                one_of("car|kitchen|roof repair|studies|boat|wedding|heat pump|workshop|moving|solar panels"),
+                "what the loan is for",
+            ),
             arg("applicant", "applicant name", PERSON, "borrower"),
             arg("income", "monthly income", Integer(1200, 9500, 100), "income per month"),
             arg("rate", "interest type", one_of("fixed|variable|capped|mixed|tracker"), "kind of interest"),
@@ -411,7 +509,12 @@ FUNCTIONS = (
             arg("copies", "number of copies", Integer(1, 300), "copies"),
             arg("paper", "paper size", one_of("A2|A3|A4|A5|letter|legal|tabloid|postcard"), "format of the paper"),
             arg("ink", "ink colour", COLOUR, "colour of the ink"),
-            arg("sides", "printed sides", one_of("single sided|double sided|booklet|two per sheet|four per sheet"), "sides to print"),
+            arg(
+                "sides",
+                "printed sides",
+                one_of("single sided|double sided|booklet|two per sheet|four per sheet"),
+                "sides to print",
+            ),
             arg("binding", "binding", one_of("staple|spiral|glue|thread|ring|clip"), "way to bind"),
             arg("weight", "paper weight in grams", Integer(60, 350, 10), "paper thickness"),
             arg("ready", "print deadline", CLOCK, "time the prints are needed"),
@@ -452,7 +555,14 @@ FUNCTIONS = (
         3,
         (
             arg("product", "affected product", TITLE, "product with the problem"),
-            arg("issue", "issue type", one_of("crash|slow start|login failure|data loss|noise|overheating|missing part|wrong colour|billing error|broken screen"), "kind of problem"),
+            arg(
+                "issue",
+                "issue type",
+                one_of(
+                    "crash|slow start|login failure|data loss|noise|overheating|missing part|wrong colour|billing error|broken screen"
+                ),
+                "kind of problem",
+            ),
             arg("severity", "severity", one_of("trivial|low|normal|high|critical|blocking"), "how bad it is"),
             arg("contact", "contact person", PERSON, "who to contact"),
             arg("version", "product version", Decimal(1, 19.9, 0.1), "version"),
@@ -473,13 +583,30 @@ FUNCTIONS = (
         ("find a recipe", "plan something to cook", "pick a recipe", "work out what to cook"),
         3,
         (
-            arg("dish", "recipe type", one_of("soup|stew|salad|tart|casserole|curry|pancakes|dumplings|risotto|bread|pie|gratin"), "kind of recipe"),
-            arg("ingredient", "main ingredient", one_of("aubergine|beans|beetroot|carrots|cauliflower|chickpeas|fennel|leeks|lentils|mushrooms|peas|pumpkin|rice|spinach|tofu|turnips"), "key ingredient"),
+            arg(
+                "dish",
+                "recipe type",
+                one_of("soup|stew|salad|tart|casserole|curry|pancakes|dumplings|risotto|bread|pie|gratin"),
+                "kind of recipe",
+            ),
+            arg(
+                "ingredient",
+                "main ingredient",
+                one_of(
+                    "aubergine|beans|beetroot|carrots|cauliflower|chickpeas|fennel|leeks|lentils|mushrooms|peas|pumpkin|rice|spinach|tofu|turnips"
+                ),
+                "key ingredient",
+            ),
             arg("servings", "number of servings", Integer(1, 24), "servings"),
             arg("minutes", "cooking time limit", Integer(10, 150, 5), "minutes to cook"),
             arg("style", "recipe cuisine", CUISINE, "cooking style"),
             arg("skill", "cooking skill", one_of("novice|easy|medium|hard|chef|anyone"), "skill needed"),
-            arg("avoid", "ingredient to avoid", one_of("nuts|eggs|milk|garlic|onions|celery|wheat|sesame|soy|mustard"), "what to leave out"),
+            arg(
+                "avoid",
+                "ingredient to avoid",
+                one_of("nuts|eggs|milk|garlic|onions|celery|wheat|sesame|soy|mustard"),
+                "what to leave out",
+            ),
             arg("calories", "calories per serving", Integer(150, 950, 25), "calorie limit"),
             arg("oven", "oven use", YES_NO, "use of the oven"),
             arg("author", "recipe author", PERSON, "who wrote the recipe"),
@@ -496,11 +623,23 @@ FUNCTIONS = (
         ("schedule the watering", "look after the plants", "set up plant watering", "program the garden watering"),
         3,
         (
-            arg("plant", "plant", one_of("basil|begonia|cactus|fern|fig tree|ivy|jasmine|lavender|lemon tree|mint|monstera|olive tree|orchid|palm|rosemary|tomato"), "plant to water"),
+            arg(
+                "plant",
+                "plant",
+                one_of(
+                    "basil|begonia|cactus|fern|fig tree|ivy|jasmine|lavender|lemon tree|mint|monstera|olive tree|orchid|palm|rosemary|tomato"
+                ),
+                "plant to water",
+            ),
             arg("litres", "litres of water", Decimal(0.5, 9, 0.5), "amount of water"),
             arg("every", "days between waterings", Integer(1, 21), "watering interval"),
             arg("time", "watering time", CLOCK, "time to water"),
-            arg("place", "plant location", one_of("balcony|kitchen|greenhouse|hallway|roof|porch|office|bathroom"), "where the plant stands"),
+            arg(
+                "place",
+                "plant location",
+                one_of("balcony|kitchen|greenhouse|hallway|roof|porch|office|bathroom"),
+                "where the plant stands",
+            ),
             arg("fertiliser", "fertiliser", one_of("none|liquid|compost|granules|seaweed|ash"), "plant food"),
             arg("start", "first watering date", DATE, "day of the first watering"),
             arg("helper", "plant sitter", PERSON, "who helps with the plants"),
@@ -522,7 +661,12 @@ FUNCTIONS = (
             arg("date", "tour date", DATE, "day of the tour"),
             arg("visitors", "number of visitors", Integer(1, 40), "people on the tour"),
             arg("language", "tour language", LANGUAGE, "language of the guide"),
-            arg("topic", "tour topic", one_of("armour|ceramics|coins|fossils|maps|masks|modern art|mummies|photography|sculpture|ships|textiles"), "theme of the tour"),
+            arg(
+                "topic",
+                "tour topic",
+                one_of("armour|ceramics|coins|fossils|maps|masks|modern art|mummies|photography|sculpture|ships|textiles"),
+                "theme of the tour",
+            ),
             arg("guide", "guide", PERSON, "name of the guide"),
             arg("time", "tour time", CLOCK, "time the tour starts"),
             arg("minutes", "tour length in minutes", Integer(30, 180, 10), "tour duration"),
@@ -548,7 +692,12 @@ FUNCTIONS = (
             arg("teacher", "teacher", PERSON, "tutor"),
             arg("day", "lesson day", WEEKDAY, "weekday of the lesson"),
             arg("time", "lesson time", CLOCK, "time of the lesson"),
-            arg("focus", "lesson focus", one_of("grammar|small talk|business|travel|exam practice|pronunciation|writing|listening"), "what to practise"),
+            arg(
+                "focus",
+                "lesson focus",
+                one_of("grammar|small talk|business|travel|exam practice|pronunciation|writing|listening"),
+                "what to practise",
+            ),
             arg("group", "group size", Integer(1, 14), "learners in the group"),
             arg("price", "price per lesson", Integer(8, 75), "cost of one lesson"),
             arg("homework", "homework", YES_NO, "tasks at home"),
@@ -588,8 +737,18 @@ FUNCTIONS = (
         3,
         (
             arg("pet", "pet name", FIRST_NAME, "name of the animal"),
-            arg("species", "animal", one_of("cat|dog|rabbit|parrot|hamster|tortoise|ferret|guinea pig|goat|canary|snake"), "kind of pet"),
-            arg("reason", "visit reason", one_of("vaccination|check-up|limping|dental care|skin rash|surgery|weight loss|cough|claw trim|ear infection"), "why the pet is seen"),
+            arg(
+                "species",
+                "animal",
+                one_of("cat|dog|rabbit|parrot|hamster|tortoise|ferret|guinea pig|goat|canary|snake"),
+                "kind of pet",
+            ),
+            arg(
+                "reason",
+                "visit reason",
+                one_of("vaccination|check-up|limping|dental care|skin rash|surgery|weight loss|cough|claw trim|ear infection"),
+                "why the pet is seen",
+            ),
             arg("date", "vet date", DATE, "day at the vet"),
             arg("time", "vet time", CLOCK, "time at the vet"),
             arg("vet", "vet name", SURNAME, "doctor"),
@@ -617,7 +776,12 @@ FUNCTIONS = (
             arg("product", "cleaning product", one_of("unscented|citrus|vinegar|soap|pine|lavender"), "what to clean with"),
             arg("windows", "number of windows", Integer(1, 40), "windows"),
             arg("key", "key location", one_of("neighbour|doormat|key box|reception|cafe|garage"), "where the key is"),
-            arg("rhythm", "cleaning rhythm", one_of("once|weekly|every two weeks|monthly|twice a week|daily"), "how often to clean"),
+            arg(
+                "rhythm",
+                "cleaning rhythm",
+                one_of("once|weekly|every two weeks|monthly|twice a week|daily"),
+                "how often to clean",
+            ),
             arg("ironing", "ironing", YES_NO, "ironing of clothes"),
         ),
         (
@@ -631,12 +795,24 @@ FUNCTIONS = (
         ("order flowers", "send a bouquet", "get some flowers delivered", "have flowers sent"),
         3,
         (
-            arg("flower", "flower", one_of("anemones|carnations|dahlias|daisies|freesias|gerberas|hydrangeas|irises|lilies|peonies|poppies|roses|sunflowers|tulips"), "kind of flower"),
+            arg(
+                "flower",
+                "flower",
+                one_of(
+                    "anemones|carnations|dahlias|daisies|freesias|gerberas|hydrangeas|irises|lilies|peonies|poppies|roses|sunflowers|tulips"
+                ),
+                "kind of flower",
+            ),
             arg("stems", "number of stems", Integer(3, 75), "stems"),
             arg("to", "flower recipient", PERSON, "who gets the flowers"),
             arg("colour", "flower colour", COLOUR, "colour of the flowers"),
             arg("date", "flower delivery date", DATE, "day the flowers arrive"),
-            arg("card", "card text", one_of("get well soon|happy birthday|thank you|with love|good luck|congratulations|welcome home"), "words on the card"),
+            arg(
+                "card",
+                "card text",
+                one_of("get well soon|happy birthday|thank you|with love|good luck|congratulations|welcome home"),
+                "words on the card",
+            ),
             arg("vase", "vase", one_of("none|glass|ceramic|tin|bamboo|clay"), "kind of vase"),
             arg("wrap", "wrapping", one_of("paper|cloth|ribbon|net|box|none"), "how to wrap it"),
             arg("budget", "flower budget", Integer(15, 150, 5), "money for the flowers"),
@@ -658,7 +834,9 @@ FUNCTIONS = (
             arg("date", "travel date", DATE, "day of the train"),
             arg("time", "train time", CLOCK, "time the train leaves"),
             arg("travellers", "number of travellers", Integer(1, 9), "people on the train"),
-            arg("coach", "coach", one_of("quiet|family|first class|second class|sleeper|restaurant|bicycle"), "part of the train"),
+            arg(
+                "coach", "coach", one_of("quiet|family|first class|second class|sleeper|restaurant|bicycle"), "part of the train"
+            ),
             arg("card", "railcard", one_of("none|youth|senior|family|regional|annual"), "discount card"),
             arg("bikes", "number of bicycles", Integer(1, 6), "bicycles"),
             arg("changes", "maximum number of changes", Integer(1, 5), "limit on changes"),
