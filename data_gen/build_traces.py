@@ -40,6 +40,7 @@ class Arguments:
         pool_tasks: how many tasks of the pool to keep, the families in turn; 0 for all
         every_load: build each task at every load instead
         style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
+        leak_budget: largest share of a held-out split that may be left out because the training part gives it away
         seed: seed of tasks and dialogues
         workers: worker processes, 0 for one a core
     """
@@ -54,6 +55,7 @@ class Arguments:
     pool_tasks: int = 0
     every_load: bool = False
     style: Style = DEFAULT_STYLE
+    leak_budget: float = 0.05
     seed: int = 0
     workers: int = 0
 
@@ -80,7 +82,7 @@ def main(argv: list[str] | None = None) -> None:
     record_run(args.out, args)
     sources = [Source(name, count) for name, count in sorted(args.families.items())]
     sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style)
+    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style, args.leak_budget)
     plan = Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,6 @@ from intentfold.trace import Episode, Load, Split, Wording
 SHARD_TASKS = 32
 SPLITS: tuple[Split, ...] = get_args(Split)
 POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test"}
-# The largest share of a held-out split that may be left out because the training part gives it away.
-LEAK_SHARE = 0.05
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
 
 
@@ -48,6 +46,7 @@ class Plan:
     every_load: bool = False
     data: Path | None = None
     style: Style = DEFAULT_STYLE
+    leak_budget: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
     """Join the shards into one file a split, drop held-out episodes that the training part gives away, and report.
 
     One origin gives one episode a load: later ones are dropped. A pool of a stated size takes its origins in order,
-    the families in turn. Raises `LeakageError` where more than `LEAK_SHARE` of a split leaks, and `ValueError` if a
+    the families in turn. Raises `LeakageError` where more than the plan's budget leaks, and `ValueError` if a
     pool cannot be filled.
     """
     by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
@@ -158,7 +157,7 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
         kept, leaks = index.part(by_split[split])
         for leak in leaks:
             left[f"leak by {leak.kind}"] += 1
-        if len(by_split[split]) - len(kept) > LEAK_SHARE * len(by_split[split]):
+        if len(by_split[split]) - len(kept) > plan.leak_budget * len(by_split[split]):
             raise leakage_error(f"{split} ({len(by_split[split])} episodes)", leaks)
         by_split[split] = kept
     for split, episodes in by_split.items():

@@ -56,7 +56,8 @@ def accumulation(args: TrainArguments) -> int:
 
 def check_ranks(accelerator: Any) -> None:
     """Raise where the launcher started several processes that do not train together."""
-    if ranks() != accelerator.num_processes or (ranks() > 1) != (accelerator.distributed_type != DistributedType.NO):
+    alone = accelerator.distributed_type == DistributedType.NO
+    if ranks() != accelerator.num_processes or (alone and ranks() > 1):
         raise RuntimeError(
             f"the launcher started {ranks()} processes, but they train as {accelerator.num_processes} "
             f"({accelerator.distributed_type}): see accelerate_configs/"
