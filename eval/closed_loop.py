@@ -1,6 +1,6 @@
 """Run episodes under clean, no_drift, drift, tracker and oracle_state; report scores, gaps and what each tracker got right.
 
-    python eval/closed_loop.py --config configs/eval/closed_loop/smollm2.yaml
+    python eval/closed_loop.py --config configs/eval/closed_loop/demo.yaml
 
 Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json, cases.jsonl
 (answers and grades), folds.ARM.jsonl, rollouts.ARM.jsonl (what data_gen/mine_examples.py mines failures from), report.md.

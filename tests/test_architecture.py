@@ -22,7 +22,8 @@ FLOORS = [
 ]
 WITHIN = {
     ("runtime", "graders"), ("sources", "graders"), ("training", "models"),
-    ("task", "records"), ("intent", "records"), ("intent", "task"), ("dialogue", "records"), ("asset", "records"), ("asset", "intent"),
+    ("task", "records"), ("intent", "records"), ("intent", "task"), ("dialogue", "records"),
+    ("asset", "records"), ("asset", "intent"),
     ("prompts", "codec"), ("trace", "codec"), ("example", "codec"),
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}

@@ -1,6 +1,6 @@
 """Export a trained adapter for serving: a PEFT folder with a model card, its effect proved on a clean base.
 
-    python train/export_adapter.py --config configs/train/export_adapter/smollm2.yaml
+    python train/export_adapter.py --config configs/train/export_adapter/smollm2_cpu.yaml
 
 Refuses what a vLLM server would refuse or silently ignore.
 """
@@ -25,14 +25,16 @@ class Arguments:
         run: folder of a finished training run (train/sft.py or train/opd.py)
         out: folder of the exported adapter
         name: what the adapter is called when served
-        metrics: JSON file of {metric: value} for the card
+        results: results.json of a closed-loop run, for the card
+        arm: the arm of `results` that this adapter is
         tolerance: largest difference of a logit that still counts as equal
     """
 
     run: Path
     out: Path
     name: str
-    metrics: Path | None = None
+    results: Path | None = None
+    arm: str = "opd"
     tolerance: float = 1e-2
 
 
@@ -53,19 +55,31 @@ def export(args: Arguments) -> None:
     base, adapter = Path(settings["base"]), args.run / "adapter"
     model, _ = models.load(base, dtype=settings["dtype"])
     rank = exporting.check_servable(adapter, exporting.linear_layers(model))
+    effect = exporting.prove(base, adapter, args.run / "probes.safetensors", settings["dtype"], args.tolerance)
     exporting.copy_adapter(adapter, args.out)
-    effect = exporting.prove(base, args.out, args.run / "probes.safetensors", settings["dtype"], args.tolerance)
     record_run(args.out, args)
     card = exporting.model_card(
         name=args.name,
         base=base.name,
         rank=rank,
         facts=facts,
-        metrics=json.loads(args.metrics.read_text(encoding="utf-8")) if args.metrics else {},
+        metrics=measured(args.results, args.arm) if args.results else {},
         effect=effect,
         template_kwargs=settings["chat_template_kwargs"],
     )
     write_text(args.out / "README.md", card)
+
+
+def measured(results: Path, arm: str) -> dict[str, str]:
+    """The arm's rows over all cases, as they stand on the card. Raises `ValueError` where it has none."""
+    rows = [row for row in json.loads(results.read_text(encoding="utf-8")) if row["arm"] == arm and "," not in row["metric"]]
+    if not rows:
+        raise ValueError(f"{results}: no rows of arm {arm!r}")
+    return {
+        row["metric"]: f"{row['mean']:.3f} ({row['low']:.3f} to {row['high']:.3f}, n {row['n']}, agent {row['agent']})"
+        for row in rows
+        if row["mean"] is not None
+    }
 
 
 if __name__ == "__main__":

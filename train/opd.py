@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.tracker import WINDOW, Codec, tracker_template_hash
@@ -89,6 +89,7 @@ def train(args: Arguments) -> None:
     from intentfold.training.data import load_episodes
     from intentfold.training.opd import OnPolicyTrainer
     from intentfold.training.rollouts import Rollout, oracle_folds
+    from intentfold.training.teachers import make_teacher
 
     window = args.window or None
     episodes, held = load_episodes(args.traces, "train"), load_episodes(args.traces, "dev")
@@ -103,7 +104,8 @@ def train(args: Arguments) -> None:
         for fold in folds
     }
     preflight.check_prompt_lengths(lengths, max_prompt)
-    teacher, teacher_model = make_teacher(args, model, tokenizer, folds)
+    shown = random.Random(args.seed).sample(folds, args.worked_examples)
+    teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
     record_run(args.out, args)
     settings = runs.trainer_settings(args, args.steps)
     settings["per_device_train_batch_size"] *= args.samples_per_row
@@ -130,26 +132,6 @@ def train(args: Arguments) -> None:
     facts = {"data": dataset_hash(args.traces), "template": tracker_template_hash(args.codec), "episodes": len(episodes)}
     probes = [preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs) for fold in folds[:4]]
     runs.train(trainer, args.out, facts, probes)
-
-
-def make_teacher(args: Arguments, model: Any, tokenizer: Any, folds: list[Any]) -> tuple[Any, Any]:
-    """The teacher, and the second model where it has one."""
-    from intentfold import models
-    from intentfold.training import preflight
-    from intentfold.training.teachers import TEACHER, LocalTeacher, TeacherPrompt
-
-    shown = random.Random(args.seed).sample(folds, args.worked_examples)
-    prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, shown)
-    if args.teacher == "base":
-        return LocalTeacher(prompt), None
-    if args.teacher == "adapter":
-        model.load_adapter(str(args.teacher_adapter or args.init_adapter), adapter_name=TEACHER, is_trainable=False)
-        model.set_adapter("default")
-        return LocalTeacher(prompt, adapter=TEACHER), None
-    assert args.teacher_model is not None
-    larger, its_tokenizer = models.load(args.teacher_model, dtype=args.dtype, attention=args.attention)
-    preflight.check_vocabulary(tokenizer, its_tokenizer)
-    return LocalTeacher(prompt, model=larger), larger
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import torch
 from trl.trainer.distillation_trainer import _chunked_divergence_loss
 from trl.trainer.utils import pad, use_adapter
 
-from intentfold.training.preflight import prompt_ids
+from intentfold.models import load
+from intentfold.training.preflight import check_vocabulary, prompt_ids
 from intentfold.training.rollouts import Fold
 
 Sees = Literal["plain", "privileged"]
@@ -112,6 +113,23 @@ class LocalTeacher:
 
     def _active(self, student: Any) -> AbstractContextManager[None]:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
+
+
+def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Fold]) -> tuple[LocalTeacher, Any]:
+    """The teacher that train/opd.py's arguments name, and the second model where it has one.
+
+    `examples` are worked folds shown before its question. The adapter teacher is loaded beside the student's.
+    """
+    prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, examples)
+    if args.teacher == "base":
+        return LocalTeacher(prompt), None
+    if args.teacher == "adapter":
+        model.load_adapter(str(args.teacher_adapter or args.init_adapter), adapter_name=TEACHER, is_trainable=False)
+        model.set_adapter("default")
+        return LocalTeacher(prompt, adapter=TEACHER), None
+    larger, its_tokenizer = load(args.teacher_model, dtype=args.dtype, attention=args.attention)
+    check_vocabulary(tokenizer, its_tokenizer)
+    return LocalTeacher(prompt, model=larger), larger
 
 
 # Ids of prompts and of completions, and k, to the k likeliest (id, log-probability) at each completion token.

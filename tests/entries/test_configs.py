@@ -59,8 +59,12 @@ def test_unknown_keys_and_wrong_types_end_the_program_with_their_name(script: Pa
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_help_loads_no_torch(script: Path) -> None:
-    code = f"import runpy, sys; sys.argv = [{str(script)!r}, '--help']\ntry:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
-    code += "finally:\n    assert 'torch' not in sys.modules, 'torch'\n    assert 'transformers' not in sys.modules, 'transformers'\n"
+    code = (
+        f"import runpy, sys; sys.argv = [{str(script)!r}, '--help']\ntry:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    code += (
+        "finally:\n    assert 'torch' not in sys.modules, 'torch'\n    assert 'transformers' not in sys.modules, 'transformers'\n"
+    )
     started = time.perf_counter()
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr

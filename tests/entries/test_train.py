@@ -48,6 +48,16 @@ def opd(world: Path, out: Path, *more: str) -> list[str]:
     return [*common, "--init_adapter", str(start / "adapter"), "--max_completion", "12", *more]
 
 
+@pytest.fixture(autouse=True)
+def gate_back():
+    """The gate that `no_gate` takes away is there again for the tests that follow."""
+    from intentfold.training.opd import OnPolicyTrainer
+
+    gate = OnPolicyTrainer.check_teacher
+    yield
+    OnPolicyTrainer.check_teacher = gate
+
+
 def no_gate(module) -> None:
     """A tiny model is no teacher; the gate has tests of its own."""
     from intentfold.training.opd import OnPolicyTrainer
@@ -269,12 +279,28 @@ def trained(world):
 
 
 def test_export_proves_its_effect_and_says_how_to_serve(trained, tmp_path):
-    (tmp_path / "metrics.json").write_text('{"exact edits": 0.5}')
-    arguments = ["--run", str(trained), "--out", str(tmp_path / "x"), "--name", "t1", "--metrics", str(tmp_path / "metrics.json")]
+    row = {
+        "arm": "sft",
+        "condition": "tracker",
+        "metric": "exact_edits",
+        "mean": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "n": 9,
+        "agent": "executor",
+    }
+    (tmp_path / "results.json").write_text(json.dumps([row, {**row, "metric": "exact_edits, load 3"}, {**row, "arm": "base"}]))
+    results = ["--results", str(tmp_path / "results.json"), "--arm", "sft"]
+    arguments = ["--run", str(trained), "--out", str(tmp_path / "x"), "--name", "t1", *results]
     script("train/export_adapter.py").main(arguments)
     card = (tmp_path / "x" / "README.md").read_text()
     facts = json.loads((trained / "metrics.json").read_text())
-    for part in (facts["data"], facts["template"], "| exact edits | 0.5 |", "--max-lora-rank 8 --lora-modules t1="):
+    for part in (
+        facts["data"],
+        facts["template"],
+        "| exact_edits | 0.500 (0.400 to 0.600, n 9, agent executor) |",
+        "--max-lora-rank 8 --lora-modules t1=",
+    ):
         assert part in card
     assert tensors(trained).keys() == load_file(tmp_path / "x" / "adapter_model.safetensors").keys()
     assert str(trained.parent) not in card + (tmp_path / "x" / "adapter_config.json").read_text()

@@ -3,7 +3,6 @@
 A step is one statement over the function's argument; `${name}` stands for a constant or an expression. With its
 default a step does nothing, so that each can be left out.
 """
-# ruff: noqa: E501  (a table: one row, one line)
 
 from __future__ import annotations
 

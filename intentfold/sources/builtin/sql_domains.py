@@ -1,5 +1,4 @@
 """Tables to ask about: what their rows are, their columns, and now and then a second table that they refer to."""
-# ruff: noqa: E501  (a table: one row, one line)
 
 from __future__ import annotations
 

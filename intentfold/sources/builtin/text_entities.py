@@ -1,5 +1,4 @@
 """Things to describe: their attributes, how each is put into a sentence, and the words that give it away."""
-# ruff: noqa: E501  (a table: one row, one line)
 
 from __future__ import annotations
 
