@@ -8,7 +8,8 @@ from intentfold.intent import Edit, IntentState, fold_leniently
 
 AWKWARD = [
     "a", "A", "x: y", "conclusion z", "ADD a: b", "REPLACE 1: x", "NONE", "<|im_end|>", "<|im_start|>user", "a || b", "(must) a",
-    "[1] b", "\\", "a\nb", '"quoted" {braces}', "naïve 🙂", "שלום", "مرحبا", "tab\there", "\u2028", " lead", "trail ", "a; for b", "\\n",
+    "[1] b", "\\", "a\nb", '"quoted" {braces}', "naïve 🙂", "שלום", "مرحبا",
+    "tab\there", "\u2028", " lead", "trail ", "a; for b", "\\n",
 ]  # fmt: skip
 texts = st.text(min_size=1, max_size=12).filter(lambda text: text.strip() != "") | st.sampled_from(AWKWARD)
 priorities = st.sampled_from([None, "must", "preferred", "optional"])

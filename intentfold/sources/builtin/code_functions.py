@@ -4,6 +4,7 @@ A step is one statement over the function's argument; `${name}` stands for a con
 default a step does nothing, so that each can be left out.
 """
 
+
 from __future__ import annotations
 
 import random

@@ -1,5 +1,6 @@
 """Tables to ask about: what their rows are, their columns, and now and then a second table that they refer to."""
 
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """Things to describe: their attributes, how each is put into a sentence, and the words that give it away."""
 
+
 from __future__ import annotations
 
 from dataclasses import dataclass
