@@ -1,6 +1,6 @@
 """Export a trained adapter for serving: a PEFT folder with a model card, its effect proved on a clean base.
 
-    python train/export_adapter.py --config configs/train/export_adapter/smollm2_cpu.yaml
+    python train/export_adapter.py --config configs/train/export_adapter/demo.yaml
 
 Refuses what a vLLM server would refuse or silently ignore.
 """
@@ -55,7 +55,8 @@ def export(args: Arguments) -> None:
     base, adapter = Path(settings["base"]), args.run / "adapter"
     model, _ = models.load(base, dtype=settings["dtype"])
     rank = exporting.check_servable(adapter, exporting.linear_layers(model))
-    effect = exporting.prove(base, adapter, args.run / "probes.safetensors", settings["dtype"], args.tolerance)
+    kind = (settings["dtype"], settings["attention"])
+    effect = exporting.prove(base, adapter, args.run / "probes.safetensors", *kind, args.tolerance)
     exporting.copy_adapter(adapter, args.out)
     record_run(args.out, args)
     card = exporting.model_card(

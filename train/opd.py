@@ -1,6 +1,6 @@
 """On-policy distillation of a tracker: the student's own tokens, on the student's own states, against a teacher.
 
-    accelerate launch --config_file accelerate_configs/cpu.yaml train/opd.py --config configs/train/opd/smollm2_cpu.yaml
+    accelerate launch --config_file accelerate_configs/cpu.yaml train/opd.py --config configs/train/opd/demo.yaml
 
 Leaves `<out>/adapter` (PEFT) and `<out>/metrics.json`. Killed and started again it goes on from its last checkpoint
 and ends with the same adapter. Before the first step the teacher is scored on whole answers; one that is no better

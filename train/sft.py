@@ -1,6 +1,6 @@
 """Supervised fine-tuning of a tracker: the cold start of distillation.
 
-    accelerate launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/smollm2_cpu.yaml
+    accelerate launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/demo.yaml
 
 Leaves `<out>/adapter` (PEFT) and `<out>/metrics.json`. Killed and started again it goes on from its last checkpoint
 and ends with the same adapter.

@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from intentfold.models import Dtype, add_adapter, load
+from intentfold.models import Attention, Dtype, add_adapter, load
 from intentfold.records import write_text
 
 # vLLM takes one of these as --max-lora-rank, and no adapter above the last.
@@ -75,16 +75,17 @@ def linear_layers(model: Any) -> dict[str, tuple[int, int]]:
 
 
 @torch.no_grad()
-def prove(base: Path, adapter: Path, probes: Path, dtype: Dtype, tolerance: float) -> Effect:
+def prove(base: Path, adapter: Path, probes: Path, dtype: Dtype, attention: Attention, tolerance: float) -> Effect:
     """The adapter, reloaded on a clean base, must give the trained model's logits, and others than the base gives.
 
-    `probes` is what training left: prompts, and the trained model's next-token logits after each.
+    `probes` is what training left: prompts, and the trained model's next-token logits after each. `dtype` and `attention`
+    are those of training: in bfloat16 another attention kernel alone moves a logit by half a unit.
     Raises `ExportError` with the differences where they are not as they should be.
     """
     saved = load_file(probes)
     count = sum(name.startswith("prompt") for name in saved)
     prompts = [saved[f"prompt{place}"][None] for place in range(count)]
-    model, _ = load(base, dtype=dtype)
+    model, _ = load(base, dtype=dtype, attention=attention)
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
         before = [model(prompt).logits[0, -1].float() for prompt in prompts]
         model = add_adapter(model, adapter).eval()
