@@ -212,8 +212,8 @@ def _fault(edit: Edit, items: Mapping[int, IntentItem], added: Sequence[int], to
     if edit.op == "ADD":
         if (edit.slot is None) != (edit.value is None) or edit.slot == "":
             return "an added item needs slot and value together, or neither"
-        if edit.slot is None and not (edit.text or "").strip():
-            return "an added item needs a text or a slot and value"
+        if not ((edit.text if edit.slot is None else edit.value) or "").strip():
+            return "an added item needs a text, or a slot and a value that are not blank"
         for needed in edit.depends_on:
             if needed > 0 and needed not in items:
                 return f"depends on {needed}, which is not active"

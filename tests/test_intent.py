@@ -102,6 +102,7 @@ def test_an_addition_may_depend_on_one_before_it() -> None:
         (Edit("REPLACE", id=1, value=" "), "needs a value"),
         (Edit("ADD", slot="arrival", value="may 2"), "repeats an active item"),
         (Edit("ADD", text="  "), "needs a text"),
+        (Edit("ADD", slot="x", value="\u2028"), "not blank"),
         (Edit("ADD", slot="x", value="y", depends_on=(7,)), "depends on 7"),
         (Edit("ADD", slot="x", value="y", depends_on=(-1,)), r"depends on \+1"),
         (Edit("REPRIORITIZE", id=1), "needs a priority"),
