@@ -28,8 +28,7 @@ ROOT = Path(__file__).parent.parent
 BASE = "models/smollm2-135m-instruct"
 WHAT = (
     "SmolLM2-135M-Instruct on held-out tasks told in held-out wording; the agent is the state executor, which is no model, "
-    "so scores measure the tracker. The training traces draw on 6 wordings an act, so that the cold start flattens within "
-    "minutes; `sft_continued` is the same SFT going on, on the same traces, for the CPU time that `opd` took."
+    "so scores measure the tracker. `sft_continued` is the same SFT going on, on the same traces, for OPD's CPU time."
 )
 SHOWN = ("mean_score", "car", "exact_state", "recovery", "obsolete_retention", "opd_gain", "opd_vs_continued")
 
