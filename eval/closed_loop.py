@@ -52,8 +52,7 @@ class Arguments:
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
         batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device: of in-process models
-        chat_template_kwargs: for the models' chat templates, the same as in training
+        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training
     """
 
     episodes: Path
@@ -129,7 +128,9 @@ def main(argv: list[str] | None = None) -> None:
         states[arm] = [measure(e, own[n], forced[n] if forced else None) for n, e in enumerate(episodes)]
         rejected[arm] = rejections([fold for folds in own for fold in folds])
         write_jsonl(args.out / f"folds.{arm}.jsonl", fold_records(episodes, own))
-        cases = scores[arm] = answer(arm, "tracker", [tracker_view(e, own[n]) for n, e in enumerate(episodes)])
+        views = [tracker_view(episode, own[n]) for n, episode in enumerate(episodes)]
+        cases = scores[arm] = answer(arm, "tracker", views)
+        rows.append(report.unresolved_row(arm, agent.name, views, cases))
         verdicts = [[case.grade for case in part] for part in (cases, controls["oracle_state"])]
         write_jsonl(args.out / f"rollouts.{arm}.jsonl", rollouts(arm, args.codec, episodes, own, *verdicts))
         rows += report.score_rows(arm, "tracker", agent.name, episodes, cases, controls["clean"])

@@ -11,6 +11,8 @@ from intentfold.metrics.scores import Case, car, car_bounds, coverage, idg, mean
 from intentfold.metrics.state import COUNTS, Ratio
 from intentfold.metrics.statistics import Comparison, Interval, interval, paired_ratios
 from intentfold.records import RECORD, canonical_json, to_json, write_text
+from intentfold.runtime.executor import execute
+from intentfold.runtime.roles import View
 from intentfold.runtime.scripted import ExecutorAgent
 from intentfold.trace import Episode
 
@@ -60,6 +62,15 @@ def score_rows(
         if name.startswith("family ") and ", load" not in name
     ]
     return [*rows, row(arm, condition, "mean_score, macro", _macro(families), agent)]
+
+
+def unresolved_row(arm: str, agent: str, views: Sequence[View], cases: Sequence[Case]) -> Row:
+    """Items a case that name no parameter of its task, or no value of one: the state executor ignores them (D13)."""
+    counts = [
+        len(execute(view.task, view.items).unresolved) for view in views if view.task is not None and view.items is not None
+    ]
+    found = interval(counts, [1.0] * len(counts), [case.cluster for case in cases], proportion=False)
+    return row(arm, "tracker", "unresolved_items", found, agent)
 
 
 def slices(episodes: Sequence[Episode]) -> dict[str, list[int]]:
