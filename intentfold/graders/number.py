@@ -14,7 +14,7 @@ from intentfold.graders.grade import GoldError, Grade, failed, gold, passed
 from intentfold.task import SourceTask
 
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:[$€£]\s?)?[-+]?"
+    r"(?<![\w.])(?:[$€£]\s?[-+]|[-+]?(?:[$€£]\s?)?)"
     r"(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,2})?(?!\d|[eE][-+]?\d)(?:\s*/\s*\d+(?![\d/]))?"
 )
 _LATEX_DRESS = re.compile(r"\\(?:text|mathrm|mbox)\{[^{}]*\}|\\[$%,!;: ]|\\left|\\right|\$|%")

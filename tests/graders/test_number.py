@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from intentfold.graders import GoldError, grade, reference_answer
@@ -99,6 +99,8 @@ def test_any_number_is_found_in_prose(number: int, places: int, words: str, make
 
 @settings(max_examples=300, deadline=None)
 @given(answer=st.text(alphabet=st.sampled_from("0123456789.,-+/$%eE#\\{}boxed ")) | st.text())
+@example(answer="--0")
+@example(answer="-$-5")
 def test_any_text_gets_a_grade(answer: str, make_task: Make) -> None:
     assert grade(make_task("number", {"answer": "31415926"}), answer).value is not None
 
