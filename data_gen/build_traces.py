@@ -21,6 +21,7 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.build import Plan, Source, build_shard, merge, shards
 from intentfold.construct.episode import DEFAULT_STYLE, Style
 from intentfold.construct.splits import POOLS
+from intentfold.sources.real import LOADERS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
 
@@ -63,6 +64,17 @@ class Arguments:
         unknown = [name for name in self.families if name not in FAMILIES]
         if unknown:
             raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
+        counts = {**self.families, **self.benchmarks}
+        if any(count < 1 for count in counts.values()) or self.pool_tasks < 0 or self.workers < 0:
+            raise ValueError(
+                f"numbers of tasks must be at least 1, pool_tasks and workers 0, got {counts}, {self.pool_tasks}, {self.workers}"
+            )
+        if unknown := sorted(set(self.benchmarks) - set(LOADERS)):
+            raise ValueError(f"benchmarks: unknown {unknown}, expected some of {sorted(LOADERS)}")
+        if unknown := sorted(set(self.held_out_families) - set(counts)):
+            raise ValueError(f"held_out_families: {unknown} are not built, expected some of {sorted(counts)}")
+        if not self.loads or len(set(self.loads)) != len(self.loads):
+            raise ValueError(f"loads must be some of 1, 3, 5, each once, got {self.loads}")
         if self.benchmarks and self.data is None:
             raise ValueError(f"benchmarks: {sorted(self.benchmarks)} need `data`, the folder that holds them")
         if self.pool is not None and self.pool not in POOLS:

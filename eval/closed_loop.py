@@ -9,6 +9,7 @@ Completions and grades are journaled as they come: a run that was killed goes on
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -75,6 +76,11 @@ class Arguments:
         # The parser hands nested models on as plain mappings.
         self.arms = {name: arm if isinstance(arm, Model) else Model(**arm) for name, arm in self.arms.items()}
         self.agent = self.agent if self.agent is None or isinstance(self.agent, Model) else Model(**self.agent)
+        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
+            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
+        for name in (*self.arms, *self.comparisons):
+            if not re.fullmatch(r"\w[\w.+-]*", name):
+                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")

@@ -41,6 +41,8 @@ def check_same_run(folder: Path, arguments: Any, free: tuple[str, ...] = ()) -> 
     if not recorded.exists():
         return
     before, now = yaml.safe_load(recorded.read_text(encoding="utf-8")), plain(arguments)
+    if not isinstance(before, dict):
+        raise ValueError(f"{recorded}: expected the arguments of a run, got {str(before)[:40]!r}")
     changed = [f"{n} was {before.get(n)!r}, is {now.get(n)!r}" for n in sorted(before | now) if before.get(n) != now.get(n)]
     changed = [change for change in changed if change.split(" ")[0] not in free]
     if changed:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from intentfold.records import RECORD
+from intentfold.records import RECORD, content_hash
 from intentfold.task import Priority
 
 Kind = Literal["goal", "format", "conclusion"]
@@ -141,14 +141,25 @@ def content(item: IntentItem) -> tuple[str | None, ...]:
     return (*key(item), value, normalise(item.text), item.priority)
 
 
-def canonical(state: IntentState) -> frozenset[tuple[object, ...]]:
-    """The state up to ids and order: content of every item with the contents that it depends on."""
-    by_id = {item.id: item for item in state.items}
+def canonical(state: IntentState) -> frozenset[tuple[tuple[str | None, ...], frozenset[str]]]:
+    """The state up to ids and order: every item's content, with digests of what it depends on.
 
-    def expand(item: IntentItem) -> tuple[object, ...]:
-        return (content(item), frozenset(expand(by_id[i]) for i in item.depends_on))
-
-    return frozenset(expand(item) for item in state.items)
+    Digests keep the work linear: a model may spell dependencies whose paths are exponentially many.
+    """
+    digests: dict[int, str] = {}
+    found = []
+    waiting = sorted(state.items, key=lambda item: item.id)
+    while waiting:
+        later = []
+        for item in waiting:
+            if not all(needed in digests for needed in item.depends_on):
+                later.append(item)
+                continue
+            below = frozenset(digests[needed] for needed in item.depends_on)
+            digests[item.id] = content_hash(repr((content(item), sorted(below))))
+            found.append((content(item), below))
+        waiting = later
+    return frozenset(found)
 
 
 def orphans(state: IntentState, before: IntentState) -> tuple[IntentItem, ...]:

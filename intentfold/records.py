@@ -105,13 +105,24 @@ def read_jsonl(path: Path, cls: type[T]) -> list[T]:
 
 
 def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple[list[T], int]:
-    """Read the good records; write each bad line with its reason to `quarantine`; returns (records, bad lines)."""
+    """Read the good records; write each bad line with its reason to `quarantine`; returns (records, bad lines).
+
+    A record whose `id` stood on an earlier line is a bad line too.
+    """
     records, bad = [], []
+    seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            records.append(from_json(cls, line))
+            record = from_json(cls, line)
+            id = str(getattr(record, "id", number))
+            if id in seen:
+                raise RecordError(f"{id} stands on line {seen[id]} already")
+            seen[id] = number
+            records.append(record)
         except ValueError as error:
-            bad.append({"file": path.name, "line": number, "reason": str(error), "text": line})
+            raw = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            reason = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+            bad.append({"file": path.name, "line": number, "reason": reason, "text": raw})
     if bad:
         write_jsonl(quarantine, bad)
     else:

@@ -71,6 +71,10 @@ class Episode:
     clean: str
     no_drift: Dialogue
 
+    def __post_init__(self) -> None:
+        if not self.turns:
+            raise ValueError(f"episode {self.id}: has no turns")
+
     def drift(self, upto: int | None = None) -> Dialogue:
         """The dialogue up to and with user turn `upto` (counted from 0; the last by default)."""
         last = len(self.turns) - 1 if upto is None else upto

@@ -28,7 +28,7 @@ WITHIN = {
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}
 HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py")
-SCRIPT_LINES = 152  # "about 150"
+SCRIPT_LINES = 160  # a page: at most about 150
 
 
 def floor(part: str) -> int:

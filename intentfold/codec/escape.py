@@ -37,7 +37,8 @@ def unescape(text: str) -> str:
     def back(match: re.Match[str]) -> str:
         code = match[1]
         if len(code) == 5:
-            return chr(int(code[1:], 16))
+            # A lone surrogate is no text: it could not be written anywhere.
+            return "\ufffd" if code[1:3] in ("d8", "d9", "da", "db", "dc", "dd", "de", "df") else chr(int(code[1:], 16))
         return _BACK.get(code, code)
 
     return _ESCAPE.sub(back, text)

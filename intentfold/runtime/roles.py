@@ -25,6 +25,10 @@ class Completion:
     completion_tokens: int
     stopped: bool
 
+    def __post_init__(self) -> None:
+        # A lone surrogate could not be written to any journal or report.
+        object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode("utf-8"))
+
 
 class BackendError(RuntimeError):
     """An infrastructure failure: never scored as a wrong answer (design D8).
