@@ -142,6 +142,12 @@ def test_cycles_dangling_and_doubled_ids_name_the_item() -> None:
         IntentState((slotted(5, "a", "x"),), 3)
 
 
+def test_dependencies_with_exponentially_many_paths_cost_no_more_than_others() -> None:
+    edits = [Edit("ADD", slot="a1", value="1"), Edit("ADD", slot="a2", value="1")]
+    edits += [Edit("ADD", slot=f"a{n}", value="1", kind="conclusion", depends_on=(1 - n, 2 - n)) for n in range(3, 61)]
+    assert len(canonical(fold(IntentState(), edits))) == 60
+
+
 def test_diff_writes_nothing_that_folding_does_by_itself() -> None:
     after = state(slotted(1, "arrival", "May 3"), slotted(2, "departure", "May 6"))
     assert diff(TRIP, after) == (Edit("REPLACE", id=1, value="May 3"),)

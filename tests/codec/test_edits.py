@@ -115,6 +115,11 @@ def test_a_line_that_is_no_edit_says_why(line: str, reason: str) -> None:
     assert [r for r in rejected if reason in r.reason], rejected
 
 
+def test_a_surrogate_that_a_model_spells_becomes_no_surrogate() -> None:
+    edits, _ = decode_edits("ADD : a\\ud800", IntentState())
+    assert edits[0].text == "a\ufffd"
+
+
 def test_an_item_shows_its_attributes() -> None:
     item = IntentItem(3, "seats: 3", "conclusion", (1, 2), "seats", "3", scope="Ana", priority="must")
     assert item_line(item) == "3 seats: 3 (must; for Ana) [1,2] conclusion"

@@ -89,6 +89,10 @@ def test_another_seed_in_the_same_folder_is_refused(traces: Path) -> None:
         (["--benchmarks", '{"bfcl": 3}'], "need `data`"),
         (["--families", FAMILIES, "--pool", "mine"], "pool must be one of"),
         ([], "nothing to build"),
+        (["--families", '{"tools": -5}'], "numbers of tasks must be at least 1"),
+        (["--families", FAMILIES, "--held_out_families", '["toolz"]'], "['toolz'] are not built"),
+        (["--families", FAMILIES, "--loads", "[]"], "loads must be some of 1, 3, 5"),
+        (["--benchmarks", '{"nope": 3}', "--data", "."], "unknown ['nope']"),
     ],
 )
 def test_bad_arguments_are_named(tmp_path: Path, flags: list[str], said: str) -> None:
@@ -127,13 +131,16 @@ def test_a_malformed_trace_is_set_aside_with_its_reason(traces: Path, tmp_path: 
     bad = tmp_path / "bad"
     bad.mkdir()
     lines = (traces / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    (bad / "train.jsonl").write_text("\n".join([*lines[:3], '{"version": 1}', "not json", *lines[3:5]]) + "\n", encoding="utf-8")
+    broken = "\n".join([*lines[:3], '{"version": 1}', "not json", *lines[3:5], lines[0]]) + "\n"
+    (bad / "train.jsonl").write_bytes(broken.encode() + b'{"id": "\xff\xfe"}\n')
     mined = run("mine_examples.py", "--traces", bad, "--out", tmp_path / "out", "--splits", "[train]")
     assert mined.returncode == 0, mined.stderr
-    assert "2 bad lines" in mined.stdout
+    assert "4 bad lines" in mined.stdout
     quarantine = (tmp_path / "out" / "train.quarantine.jsonl").read_text(encoding="utf-8")
     assert '"line":4' in quarantine
     assert '"line":5' in quarantine
+    assert "stands on line 1 already" in quarantine
+    assert "xff" in quarantine
     assert "field id" in quarantine
 
 
