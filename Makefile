@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 MODEL := models/smollm2-135m-instruct
 
-.PHONY: install demo test lint bench clean
+.PHONY: install model demo test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt

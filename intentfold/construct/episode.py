@@ -96,7 +96,7 @@ class _Director:
         self.formats = [goal for goal in task.goals if goal.kind == "format"]
         self.task = task
         self.scene = Scene(IntentState())
-        self.conclusion: Reply | None = None
+        self.reply = Reply("")
         self.at_once: Thread | None = None
         self.next_thread: Thread | None = None
         self.done: set[str] = set()
@@ -114,8 +114,7 @@ class _Director:
             return self._chat()
         chosen = self._choose(first)
         scene, state = self.scene, self.scene.state
-        if self.conclusion is not None and self.conclusion.conclusion is not None:
-            state = _with_conclusion(state, self.conclusion)
+        state = _with_conclusion(state, self.reply)
         clauses: list[Clause] = []
         steps: list[Step] = []
         for thread in chosen:
@@ -173,8 +172,7 @@ class _Director:
 
     def _chat(self) -> EpisodeTurn:
         rng, state = self.rng, self.scene.state
-        if self.conclusion is not None and self.conclusion.conclusion is not None:
-            state = _with_conclusion(state, self.conclusion)
+        state = _with_conclusion(state, self.reply)
         goals = [item for item in state.items if item.kind == "goal" and item.slot is not None]
         values = [v for p in self.task.payload["parameters"].values() for v in p["values"]]
         act = rng.choices(["chat", "mention", "confirm", "confirm_all", "ask_status"], [4, 2, 2, 1, 1])[0]
@@ -195,8 +193,8 @@ class _Director:
         self, user: str, target: IntentState, phenomena: tuple[str, ...], chatted: bool = False, last: bool = False
     ) -> EpisodeTurn:
         before = self.scene.state
-        if last and self.conclusion is not None and self.conclusion.conclusion is not None:
-            target = _with_conclusion(before, self.conclusion)
+        if last:
+            target = _with_conclusion(before, self.reply)
         edits = diff(before, target)
         state = fold(before, edits)
         self._renumber(target, state)
@@ -208,7 +206,7 @@ class _Director:
             next_slot = None if self.next_thread is None else self.next_thread.steps[0].goal.slot
             conclusions = self.task.payload.get("conclusions", ())
             reply = agent_reply(state, next_slot, conclusions, chatted, self.style.conclusions, self.bank, self.rng)
-        self.conclusion = reply
+        self.reply = reply
         self.scene.asked, self.scene.recap = reply.asked, reply.recap
         if reply.asked is None:
             self.next_thread = None
@@ -226,8 +224,10 @@ class _Director:
 
 
 def _with_conclusion(state: IntentState, reply: Reply) -> IntentState:
+    """The state with the conclusion that the reply states, if it states one."""
     item = reply.conclusion
-    assert item is not None
+    if item is None:
+        return state
     return fold(state, [Edit("ADD", kind="conclusion", depends_on=item.depends_on, slot=item.slot, value=item.value)])
 
 
