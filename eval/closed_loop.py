@@ -36,7 +36,7 @@ from intentfold.runtime.scripted import ExecutorAgent
 from intentfold.trace import Episode
 
 
-@dataclass
+@dataclass(frozen=True)
 class Arguments:
     """One closed-loop run.
 
@@ -73,9 +73,6 @@ class Arguments:
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # The parser hands nested models on as plain mappings.
-        self.arms = {name: arm if isinstance(arm, Model) else Model(**arm) for name, arm in self.arms.items()}
-        self.agent = self.agent if self.agent is None or isinstance(self.agent, Model) else Model(**self.agent)
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
         for name in (*self.arms, *self.comparisons):
