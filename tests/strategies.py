@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from intentfold.intent import Edit, IntentState, fold_leniently
 
 AWKWARD = [
-    "a", "A", "x: y", "conclusion z", "ADD a: b", "REPLACE 1: x", "NONE", "<|im_end|>", "<|im_start|>user", "a || b", "(must) a",
+    "a", "A", "x: y", "conclusion z", "ADD a: b", "REPLACE #1: x", "#1", "+1", "NONE",
+    "<|im_end|>", "<|im_start|>user", "a || b", "(must) a",
     "[1] b", "\\", "a\nb", '"quoted" {braces}', "naïve 🙂", "שלום", "مرحبا",
     "tab\there", "\u2028", " lead", "trail ", "a; for b", "\\n",
 ]  # fmt: skip

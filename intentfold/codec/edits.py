@@ -3,70 +3,70 @@
     ADD destination city: Lisbon
     ADD (must; for Ana) seats: 3
     ADD : words of a goal that has no slot
-    ADD conclusion [1,+1] total nights: 4
-    REPLACE 2: 5
-    REPRIORITIZE 2: optional
-    DELETE 3
+    ADD conclusion [nights; +1] total: 4
+    REPLACE destination city: Porto
+    REPLACE (for Ana) seats: 4
+    REPRIORITIZE (for Ana) seats: optional
+    DELETE #3
     NONE
 
-`+1` names the first ADD of the same output. An item with a slot whose text is not `slot: value` adds its own
-words after ` || `.
+An item is named as the state shows it (`names`): by its slot, which a small model copies far more surely than it looks
+up a number, or by `#id` where the slot would not do. `+1` names the first ADD of the same output. An item with a slot
+whose text is not `slot: value` adds its own words after ` || `.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from intentfold.codec.escape import escape, split_unescaped, unescape
+from intentfold.codec.state import KINDS, attributes, find, names, slot_name
 from intentfold.intent import Edit, IntentState, Kind, Rejected
 from intentfold.task import Priority
 
 NONE = "NONE"
 MAX_LINES = 200
-_KINDS: tuple[Kind, ...] = ("conclusion", "format")
 _ATTRIBUTES = re.compile(r"\(((?:[^()\\]|\\.)*)\) ")
-_DEPENDS = re.compile(r"\[([+\d, ]+)\] ")
-_NUMBERED = re.compile(r"(REPLACE|DELETE|REPRIORITIZE) (\d{1,9})(?:: ?(.*))?$", re.DOTALL)
+_DEPENDS = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\] ")
+_ID = re.compile(r"#(\d{1,9})")
 
 
-def encode_edits(edits: Sequence[Edit]) -> str:
-    """The edits as text, `NONE` for none."""
-    return "\n".join(map(_encode, edits)) or NONE
+def encode_edits(edits: Sequence[Edit], state: IntentState) -> str:
+    """The edits of `state` as text, `NONE` for none."""
+    called = names(state)
+    return "\n".join(_encode(edit, called) for edit in edits) or NONE
 
 
-def _encode(edit: Edit) -> str:
+def _encode(edit: Edit, called: Mapping[int, str]) -> str:
     if edit.op == "ADD":
         kind = "" if edit.kind == "goal" else f"{edit.kind} "
-        return f"ADD {kind}{_depends(edit)}{_attributes(edit)}{_what(edit)}"
+        return f"ADD {kind}{_depends(edit, called)}{attributes(edit.priority, edit.scope)}{_what(edit)}"
+    name = _called(edit.id or 0, called)
     if edit.op == "DELETE":
-        return f"DELETE {edit.id}"
+        return f"DELETE {name}"
     if edit.op == "REPRIORITIZE":
-        return f"REPRIORITIZE {edit.id}: {edit.priority}"
+        return f"REPRIORITIZE {name}: {edit.priority}"
     if edit.value is None:
-        return f"REPLACE {edit.id}: {escape(edit.text or '', '|')}"
-    return f"REPLACE {edit.id}: {escape(edit.value, '|')}{_words(edit)}"
+        return f"REPLACE {name}: {escape(edit.text or '', '|')}"
+    return f"REPLACE {name}: {escape(edit.value, '|')}{_words(edit)}"
 
 
-def _depends(edit: Edit) -> str:
+def _called(id: int, called: Mapping[int, str]) -> str:
+    return called.get(id, f"#{id}")
+
+
+def _depends(edit: Edit, called: Mapping[int, str]) -> str:
     if not edit.depends_on:
         return ""
-    return f"[{','.join(str(d) if d > 0 else f'+{-d}' for d in edit.depends_on)}] "
-
-
-def _attributes(edit: Edit) -> str:
-    parts = [edit.priority or "", f"for {escape(edit.scope, ';()')}" if edit.scope else ""]
-    return f"({'; '.join(filter(None, parts))}) " if any(parts) else ""
+    return f"[{'; '.join(_called(d, called) if d > 0 else f'+{-d}' for d in edit.depends_on)}] "
 
 
 def _what(edit: Edit) -> str:
     if edit.slot is None:
         return f": {escape(edit.text or '', '|')}"
-    slot = escape(edit.slot, ":|([")
-    # A slot that reads like a kind must not be taken for one.
-    slot = "\\" + slot if slot.split(" ")[0] in _KINDS else slot
-    return f"{slot}: {escape(edit.value or '', '|')}{_words(edit)}"
+    return f"{slot_name(edit.slot)}: {escape(edit.value or '', '|')}{_words(edit)}"
 
 
 def _words(edit: Edit) -> str:
@@ -76,8 +76,8 @@ def _words(edit: Edit) -> str:
 def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple[Rejected, ...]]:
     """The edits that `text` states and the lines that state none, for any text whatever.
 
-    `state` tells whether a REPLACE gives a value (the item has a slot) or words. Ids are not checked here:
-    `fold_leniently` does that.
+    `state` is what the edits are of: it tells which item a name means, and whether a REPLACE gives a value (the item
+    has a slot) or words. Ids are not checked here: `fold_leniently` does that.
     """
     edits: list[Edit] = []
     rejected: list[Rejected] = []
@@ -101,42 +101,70 @@ def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
 def _decode(line: str, state: IntentState) -> Edit | str:
     if line == NONE:
         return f"{NONE} beside other lines"
-    if line.startswith("ADD "):
-        return _decode_add(line[4:])
-    match = _NUMBERED.match(line)
-    if match is None:
+    op, _, rest = line.partition(" ")
+    if op == "ADD" and rest:
+        return _decode_add(rest, state)
+    if op not in ("REPLACE", "DELETE", "REPRIORITIZE") or not rest:
         return "not an edit"
-    op, id, rest = match[1], int(match[2]), match[3]
     if op == "DELETE":
-        return Edit("DELETE", id=id) if rest is None else "DELETE takes an id alone"
-    if not rest:
-        return f"{op} {id} gives nothing after the colon"
+        id = _named(rest, state)
+        return id if isinstance(id, str) else Edit("DELETE", id=id)
+    # An attribute may hold a colon, a name may not.
+    scope = _ATTRIBUTES.match(rest)
+    start = scope.end() if scope else 0
+    parts = split_unescaped(rest[start:], ": ")
+    if parts is None:
+        return f"{op} reads `name: {'priority' if op == 'REPRIORITIZE' else 'value'}`"
+    id, given = _named(rest[:start] + parts[0], state), parts[1]
+    if isinstance(id, str):
+        return id
     if op == "REPRIORITIZE":
-        priority = _priority(rest)
-        if priority is None:
-            return f"priority must be one of {get_args(Priority)}"
-        return Edit("REPRIORITIZE", id=id, priority=priority)
-    value, words = _value_and_words(rest)
+        priority = _priority(given)
+        return (
+            f"priority must be one of {get_args(Priority)}"
+            if priority is None
+            else Edit("REPRIORITIZE", id=id, priority=priority)
+        )
+    value, words = _value_and_words(given)
     item = state.get(id)
     if item is not None and item.slot is None:
         return Edit("REPLACE", id=id, text=value)
     return Edit("REPLACE", id=id, value=value, text=words)
 
 
-def _decode_add(rest: str) -> Edit | str:
+def _named(name: str, state: IntentState) -> int | str:
+    """The id that a name means, or why it means none."""
+    by_id = _ID.fullmatch(name)
+    if by_id:
+        return int(by_id[1])
+    scope, slot = None, name
+    match = _ATTRIBUTES.match(name)
+    if match:
+        if not match[1].startswith("for "):
+            return f"a name reads `slot`, `(for scope) slot` or `#id`, got {name[:100]!r}"
+        scope, slot = unescape(match[1][4:]), name[match.end() :]
+    item = find(state, unescape(slot), scope)
+    return f"no active item, or more than one, is named {name[:100]!r}" if item is None else item.id
+
+
+def _decode_add(rest: str, state: IntentState) -> Edit | str:
     priority, scope = None, None
     kind: Kind = "goal"
-    depends: tuple[int, ...] = ()
-    for word in _KINDS:
+    depends: list[int] = []
+    for word in KINDS:
         if rest.startswith(word + " "):
             kind, rest = word, rest[len(word) + 1 :]
             break
     match = _DEPENDS.match(rest)
     if match:
-        names = [name.strip() for name in match[1].split(",")]
-        if not all(re.fullmatch(r"\+?\d{1,9}", name) for name in names):
-            return f"dependencies must be ids, got [{match[1]}]"
-        depends = tuple(-int(name[1:]) if name[0] == "+" else int(name) for name in names)
+        remaining = match[1]
+        while remaining:
+            name, remaining = split_unescaped(remaining, "; ") or (remaining, "")
+            added = re.fullmatch(r"\+(\d{1,9})", name)
+            needed = -int(added[1]) if added else _named(name, state)
+            if isinstance(needed, str):
+                return needed
+            depends.append(needed)
         rest = rest[match.end() :]
     match = _ATTRIBUTES.match(rest)
     if match:
@@ -149,7 +177,7 @@ def _decode_add(rest: str) -> Edit | str:
                 return f"attribute must be a priority or `for …`, got {first!r}"
         rest = rest[match.end() :]
     if rest.startswith(": "):
-        return Edit("ADD", text=unescape(rest[2:]), kind=kind, depends_on=depends, scope=scope, priority=priority)
+        return Edit("ADD", text=unescape(rest[2:]), kind=kind, depends_on=tuple(depends), scope=scope, priority=priority)
     parts = split_unescaped(rest, ": ")
     if parts is None or not parts[0]:
         return "an added item reads `slot: value` or `: text`"
@@ -158,7 +186,7 @@ def _decode_add(rest: str) -> Edit | str:
         "ADD",
         text=words,
         kind=kind,
-        depends_on=depends,
+        depends_on=tuple(depends),
         slot=unescape(parts[0]),
         value=value,
         scope=scope,

@@ -11,7 +11,7 @@ from intentfold.intent import Edit, IntentState, Rejected, diff, fold_leniently
 
 def encode_state(state: IntentState) -> str:
     """Every item of `state`, dependencies first; `NONE` for the empty state."""
-    return encode_edits(diff(IntentState(), state))
+    return encode_edits(diff(IntentState(), state), IntentState())
 
 
 def decode_state(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple[Rejected, ...]]:

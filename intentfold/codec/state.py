@@ -1,40 +1,86 @@
-"""An intent state as the lines that a tracker or an agent reads.
+"""An intent state as the lines that a tracker or an agent reads, and the names by which edits address its items.
 
-1 destination city: Lisbon
-2 seats: 3 (must; for Ana)
-3 total nights: 4 [1,2] conclusion
+destination city: Lisbon
+(must; for Ana) seats: 3
+#3 the words of a goal that has no slot
+conclusion total nights: 4
+
+An item reads as the ADD that would make it (`codec/edits.py`), so that whoever edits it copies its name from the
+state. Where the name would not tell items apart, the id stands before it and names it.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from intentfold.codec.escape import escape
-from intentfold.intent import IntentItem, IntentState
+from intentfold.intent import IntentItem, IntentState, Kind, normalise, slot_text
+from intentfold.task import Priority
+
+# Version of how states and edits are written: a model trained on one cannot read another.
+LINES = "2"
+KINDS: tuple[Kind, ...] = ("conclusion", "format")
 
 
-def item_line(item: IntentItem, *, with_id: bool = True) -> str:
-    """One item on one line; the id stands first, attributes last."""
-    parts = [str(item.id)] if with_id else []
-    parts.append(escape(item.text))
-    attributes = [item.priority or "", f"for {escape(item.scope, ';)')}" if item.scope else ""]
-    if any(attributes):
-        parts.append(f"({'; '.join(filter(None, attributes))})")
-    if with_id and item.depends_on:
-        parts.append(f"[{','.join(map(str, item.depends_on))}]")
+def item_line(item: IntentItem, name: str = "") -> str:
+    """One item on one line; `name` is put before it where it is an id."""
+    parts = [name] if name.startswith("#") else []
     if item.kind != "goal":
         parts.append(item.kind)
+    text = f"{slot_name(item.slot or '')}: {escape(item.value or '', '|')}" if _is_named(item) else escape(item.text)
+    parts.append(f"{attributes(item.priority, item.scope)}{text}")
     return " ".join(parts)
+
+
+def attributes(priority: Priority | None, scope: str | None) -> str:
+    """`(must; for Ana) `, or nothing where there is neither."""
+    parts = [priority or "", f"for {escape(scope, ';()[]')}" if scope else ""]
+    return f"({'; '.join(filter(None, parts))}) " if any(parts) else ""
+
+
+def slot_name(slot: str) -> str:
+    """A slot on one line, such that nothing before or after it can be taken for a part of it, nor it for another thing."""
+    name = escape(slot, ":;|([])")
+    return "\\" + name if name.split(" ")[0] in KINDS or re.match(r"[#+]", name) else name
+
+
+def names(state: IntentState) -> dict[int, str]:
+    """How edits name each active item: `slot`, `(for scope) slot`, or `#id` where that would not tell it from others."""
+    count = Counter(_key(item.slot, item.scope) for item in state.items if item.slot is not None)
+    called = {}
+    for item in state.items:
+        alone = _is_named(item) and count[_key(item.slot, item.scope)] == 1
+        called[item.id] = f"{attributes(None, item.scope)}{slot_name(item.slot or '')}" if alone else f"#{item.id}"
+    return called
+
+
+def find(state: IntentState, slot: str, scope: str | None) -> IntentItem | None:
+    """The active item that a name means, case and outer punctuation aside."""
+    found = [item for item in state.items if item.slot is not None and _key(item.slot, item.scope) == _key(slot, scope)]
+    return found[0] if len(found) == 1 and _is_named(found[0]) else None
+
+
+def _is_named(item: IntentItem) -> bool:
+    # An item with words of its own does not show its slot.
+    return item.slot is not None and item.text == slot_text(item.slot, item.value or "")
+
+
+def _key(slot: str | None, scope: str | None) -> tuple[str, str]:
+    return normalise(slot or ""), normalise(scope or "")
 
 
 def state_lines(state: IntentState) -> str:
     """Every active item, by id; `empty` for none."""
-    return "\n".join(item_line(item) for item in sorted(state.items, key=lambda item: item.id)) or "empty"
+    called = names(state)
+    return "\n".join(item_line(item, called[item.id]) for item in sorted(state.items, key=lambda item: item.id)) or "empty"
 
 
 def retired_lines(state: IntentState) -> str:
-    """The items that went away last, oldest first; `none` for none."""
-    return "\n".join(item_line(item) for item in state.retired) or "none"
+    """The items that went away last, oldest first."""
+    return "\n".join(item_line(item) for item in state.retired)
 
 
 def active_lines(items: tuple[IntentItem, ...]) -> str:
     """Items as the agent reads them, without ids: order is for display."""
-    return "\n".join(f"- {item_line(item, with_id=False)}" for item in sorted(items, key=lambda item: item.id))
+    return "\n".join(f"- {item_line(item)}" for item in sorted(items, key=lambda item: item.id))

@@ -103,6 +103,7 @@ def rejections(folds: Sequence[Fold]) -> Counter[str]:
 def fold_records(episodes: Sequence[Episode], own: Sequence[Sequence[Fold]]) -> Iterator[dict[str, object]]:
     """Every fold of a tracker's own run as plain data, to read where it went wrong."""
     for episode, folds in zip(episodes, own, strict=True):
+        before = IntentState()
         for number, (turn, fold) in enumerate(zip(episode.turns, folds, strict=True)):
             yield {
                 "episode": episode.id,
@@ -110,10 +111,11 @@ def fold_records(episodes: Sequence[Episode], own: Sequence[Sequence[Fold]]) -> 
                 "phenomena": turn.phenomena,
                 "user": turn.user,
                 "wrote": fold.raw,
-                "oracle": encode_edits(turn.edits),
+                "oracle": encode_edits(turn.edits, before),
                 "rejected": [[rejected.what, rejected.reason] for rejected in fold.rejected],
                 "right": _same(fold.state, turn.state),
             }
+            before = turn.state
 
 
 def comparable(state: IntentState) -> IntentState:

@@ -12,7 +12,7 @@ from typing import Literal
 from intentfold.codec.edits import encode_edits
 from intentfold.codec.escape import escape
 from intentfold.codec.full import encode_state
-from intentfold.codec.state import retired_lines, state_lines
+from intentfold.codec.state import LINES, retired_lines, state_lines
 from intentfold.dialogue import Dialogue, Turn
 from intentfold.intent import Edit, IntentState, fold
 from intentfold.records import content_hash
@@ -20,13 +20,9 @@ from intentfold.records import content_hash
 Codec = Literal["delta", "full"]
 # The user's turn before, the agent's reply, the user's turn: what "scratch that" needs to be understood.
 WINDOW = 3
-SYSTEM = {
-    "delta": "Write the edits that the dialogue's last part makes to the state.",
-    "full": "Write the whole state after the dialogue's last part.",
-}
-_LAYOUT = "{system}\x00{history}State:\n{state}\nRetired:\n{retired}\n{recent}\n{privileged}{ask}:"
+SYSTEM = {"delta": "Write the edits to the state.", "full": "Write the new state."}
+_LAYOUT = "{system}\x00{history}State:\n{state}\n{retired}{recent}{privileged}"
 _NAMES = {"user": "User", "assistant": "Agent", "system": "System"}
-_ASK = {"delta": "Edits", "full": "New state"}
 
 
 def tracker_prompt(
@@ -48,26 +44,25 @@ def tracker_prompt(
         raise ValueError(f"window must be at least 1 or None, got {window}")
     recent = dialogue[-(WINDOW if window is None else window) :]
     history = dialogue[: -len(recent)] if window is None else ()
-    right = "" if privileged is None else f"Right answer:\n{tracker_completion(state, privileged, codec)}\n"
+    right = "" if privileged is None else f"\nRight answer:\n{tracker_completion(state, privileged, codec)}"
     content = _LAYOUT.split("\x00")[1].format(
         history="".join(f"{line}\n" for line in _lines(history)),
         state=state_lines(state),
-        retired=retired_lines(state),
+        retired=f"Retired:\n{retired_lines(state)}\n" if state.retired else "",
         recent="\n".join(_lines(recent)),
         privileged=right,
-        ask=_ASK[codec],
     )
     return Turn("system", SYSTEM[codec]), Turn("user", content)
 
 
 def tracker_completion(state: IntentState, edits: Sequence[Edit], codec: Codec) -> str:
     """What the tracker should write: the edits, or the whole state after them."""
-    return encode_edits(edits) if codec == "delta" else encode_state(fold(state, edits))
+    return encode_edits(edits, state) if codec == "delta" else encode_state(fold(state, edits))
 
 
 def tracker_template_hash(codec: Codec) -> str:
     """Identity of the template; it travels in every example and adapter."""
-    return content_hash("\x00".join((_LAYOUT, SYSTEM[codec], _ASK[codec])))
+    return content_hash("\x00".join((_LAYOUT, SYSTEM[codec], LINES)))
 
 
 def _lines(dialogue: Dialogue) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from intentfold.models import Attention, Dtype
+from intentfold.models import Attention, DtypeChoice, chosen_dtype
 
 Schedule = Literal["constant", "constant_with_warmup", "linear", "cosine"]
 
@@ -19,7 +19,8 @@ class TrainArguments:
         base: folder of the base model
         out: folder of the run; a run that was killed goes on from its last checkpoint here
         init_adapter: folder of a LoRA adapter to start from; a fresh one by default
-        dtype: of the base weights (with bfloat16 the forward runs under autocast, the adapter stays in float32)
+        dtype: of the base weights (with bfloat16 the forward runs under autocast, the adapter stays in float32); auto
+            is bfloat16 on a CPU that multiplies it in hardware, else float32
         attention: attention implementation
         lora_r: rank of a fresh adapter
         lora_alpha: scale of a fresh adapter (the update is multiplied by alpha / r)
@@ -43,7 +44,7 @@ class TrainArguments:
     base: Path
     out: Path
     init_adapter: Path | None = None
-    dtype: Dtype = "bfloat16"
+    dtype: DtypeChoice = "auto"
     attention: Attention = "sdpa"
     lora_r: int = 16
     lora_alpha: int = 32
@@ -66,6 +67,8 @@ class TrainArguments:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        # What is recorded, and compared when a run goes on, is the dtype itself.
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         for name in ("lora_r", "lora_alpha", "rows_per_step", "micro_batch", "max_length", "save_steps", "log_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -12,7 +12,7 @@ from accelerate.utils import DistributedType
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 
-from intentfold.models import add_adapter, load
+from intentfold.models import add_adapter, chosen_dtype, load
 from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
 from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
@@ -21,7 +21,7 @@ from intentfold.training.teachers import TEACHER
 
 def adapted_model(args: TrainArguments) -> tuple[Any, Any]:
     """The base with a trainable LoRA adapter (fresh, or `init_adapter` going on), and the tokenizer."""
-    model, tokenizer = load(args.base, dtype=args.dtype, attention=args.attention)
+    model, tokenizer = load(args.base, dtype=chosen_dtype(args.dtype), attention=args.attention)
     # The adapter stays in float32, except under ZeRO-3, which cannot gather parameters of two types together
     # (https://github.com/huggingface/trl/issues/6089).
     upcast = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") != "3"

@@ -30,6 +30,9 @@ FRAGMENTS = [
     "must",
     ") ",
     "+1",
+    "#1",
+    "; ",
+    "for x",
     " || ",
     "\\",
 ]
@@ -40,7 +43,7 @@ outputs = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".j
 @given(states(), states())
 def test_edits_round_trip(own: IntentState, oracle: IntentState) -> None:
     edits = diff(own, oracle)
-    assert decode_edits(encode_edits(edits), own) == (edits, ())
+    assert decode_edits(encode_edits(edits, own), own) == (edits, ())
 
 
 @settings(max_examples=200, deadline=None)
@@ -61,7 +64,7 @@ def test_parsers_are_total_and_states_stay_whole(text: str, own: IntentState) ->
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text() | texts, st.sampled_from(["", "|", ":|([", ";()"]))
+@given(st.text() | texts, st.sampled_from(["", "|", ":;|([])", ";()[]"]))
 def test_escaping_gives_one_line_and_comes_back(text: str, marks: str) -> None:
     line = escape(text, marks)
     assert unescape(line) == text
@@ -76,34 +79,75 @@ def test_a_state_shows_one_line_an_item(own: IntentState) -> None:
 
 
 def test_lines_as_documented() -> None:
+    state = IntentState(
+        (
+            IntentItem(1, "city: Porto", slot="city", value="Porto"),
+            IntentItem(2, "seats: 4", slot="seats", value="4", scope="Ben"),
+            IntentItem(3, "a window, please", slot="seat", value="window"),
+            IntentItem(4, "no words of a slot"),
+            IntentItem(5, "meal: vegan", slot="meal", value="vegan"),
+            IntentItem(6, "Meal: halal", slot="Meal", value="halal"),
+        ),
+        7,
+    )
     edits = (
         Edit("DELETE", id=3),
+        Edit("DELETE", id=1),
+        Edit("REPLACE", id=4, text="other words"),
+        Edit("REPLACE", id=6, value="kosher"),
         Edit("REPLACE", id=2, value="5"),
         Edit("REPRIORITIZE", id=1, priority="optional"),
         Edit("ADD", slot="seats", value="3", scope="Ana", priority="must"),
         Edit("ADD", text="words of a goal"),
-        Edit("ADD", kind="conclusion", depends_on=(1, -1), slot="total nights", value="4"),
+        Edit("ADD", kind="conclusion", depends_on=(2, 5, -1), slot="total nights", value="4"),
     )
-    assert encode_edits(edits).splitlines() == [
-        "DELETE 3",
-        "REPLACE 2: 5",
-        "REPRIORITIZE 1: optional",
+    assert state_lines(state).splitlines() == [
+        "city: Porto",
+        "(for Ben) seats: 4",
+        "#3 a window, please",
+        "#4 no words of a slot",
+        "#5 meal: vegan",
+        "#6 Meal: halal",
+    ]
+    assert encode_edits(edits, state).splitlines() == [
+        "DELETE #3",
+        "DELETE city",
+        "REPLACE #4: other words",
+        "REPLACE #6: kosher",
+        "REPLACE (for Ben) seats: 5",
+        "REPRIORITIZE city: optional",
         "ADD (must; for Ana) seats: 3",
         "ADD : words of a goal",
-        "ADD conclusion [1,+1] total nights: 4",
+        "ADD conclusion [(for Ben) seats; #5; +1] total nights: 4",
     ]
-    assert encode_edits(()) == "NONE"
+    assert decode_edits(encode_edits(edits, state), state) == (edits, ())
+    assert encode_edits((), state) == "NONE"
+
+
+def test_a_name_is_found_whatever_its_case() -> None:
+    state = IntentState((IntentItem(3, "seats: 3", slot="seats", value="3"),), 4)
+    assert decode_edits("DELETE Seats", state) == ((Edit("DELETE", id=3),), ())
+
+
+@pytest.mark.parametrize("slot", ["#3", "+1", "conclusion of it", "(for Ana) seats", "a: b", "a; b", "[x] y", "a || b", "1"])
+def test_a_slot_that_reads_like_something_else_is_found(slot: str) -> None:
+    others = (IntentItem(1, "seats: 3", slot="seats", value="3", scope="Ana"), IntentItem(3, "words"))
+    state = IntentState((*others, IntentItem(4, f"{slot}: x", slot=slot, value="x")), 5)
+    conclusion = Edit("ADD", slot=slot, value="y", kind="conclusion", depends_on=(4, 1))
+    edits = (Edit("REPLACE", id=4, value="a: b"), conclusion)
+    assert decode_edits(encode_edits(edits, state), state) == (edits, ())
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("hello", "not an edit"),
-        ("DELETE 1: x", "DELETE takes an id alone"),
-        ("REPLACE 1", "gives nothing after the colon"),
-        ("REPRIORITIZE 1: urgent", "priority must be one of"),
+        ("DELETE seats", "no active item, or more than one, is named 'seats'"),
+        ("REPLACE #1", "REPLACE reads `name: value`"),
+        ("REPLACE (must) seats: 3", "a name reads `slot`, `(for scope) slot` or `#id`"),
+        ("REPRIORITIZE #1: urgent", "priority must be one of"),
         ("ADD seats", "reads `slot: value` or `: text`"),
-        ("ADD [1+] seats: 3", "dependencies must be ids"),
+        ("ADD [1+] seats: 3", "is named '1+'"),
         ("ADD (soon) seats: 3", "attribute must be a priority"),
         ("", "no output"),
         ("NONE\nDELETE 1", "NONE beside other lines"),
@@ -122,4 +166,4 @@ def test_a_surrogate_that_a_model_spells_becomes_no_surrogate() -> None:
 
 def test_an_item_shows_its_attributes() -> None:
     item = IntentItem(3, "seats: 3", "conclusion", (1, 2), "seats", "3", scope="Ana", priority="must")
-    assert item_line(item) == "3 seats: 3 (must; for Ana) [1,2] conclusion"
+    assert item_line(item) == "conclusion (must; for Ana) seats: 3"

@@ -14,10 +14,10 @@ from tests.episodes import house, small_house
 
 RIGHT = (
     "ADD city: Porto\nADD pool: yes",
-    "DELETE 2\nADD guests: 3",
-    "ADD garden: yes\nADD conclusion [1] beds: 3",
-    "REPLACE 1: Lisbon",
-    "DELETE 4",
+    "DELETE #2\nADD guests: 3",
+    "ADD garden: yes\nADD conclusion [#1] beds: 3",
+    "REPLACE #1: Lisbon",
+    "DELETE #4",
     "NONE",
 )
 
@@ -65,7 +65,7 @@ def test_a_missed_deletion_is_retained_and_never_recovered() -> None:
 
 
 def test_a_late_deletion_recovers() -> None:
-    found = run(but={1: "ADD guests: 3", 5: "DELETE 2"})
+    found = run(but={1: "ADD guests: 3", 5: "DELETE #2"})
     assert found["exact_final_state"] == (1, 1)
     assert found["recovery"] == (1, 4)
     assert found["recovered_items"] == (1, 4)
@@ -75,7 +75,7 @@ def test_a_late_deletion_recovers() -> None:
 
 
 def test_a_value_bound_to_the_wrong_slot() -> None:
-    found = run(but={3: "REPLACE 3: Lisbon"})
+    found = run(but={3: "REPLACE #3: Lisbon"})
     assert found["wrong_slot"] == (1, 6)
     assert found["replace_precision"] == (0, 1)
     assert found["obsolete_retention"] == (1, 3)
@@ -89,7 +89,7 @@ def test_a_conclusion_that_rests_on_nothing_dangles() -> None:
 
 
 def test_rejections_and_their_reasons() -> None:
-    texts = ["DELETE 9\nrubbish\nADD city: Porto\nADD pool: yes", "DELETE 12\nADD guests: 3"]
+    texts = ["DELETE #9\nrubbish\nADD city: Porto\nADD pool: yes", "DELETE #12\nADD guests: 3"]
     assert measure_sum(texts, "rejected_per_turn") == (3, 6)
     assert rejections(folds(*texts)) == {"# is not active": 2, "not an edit": 1}
 
@@ -116,7 +116,7 @@ def test_the_same_state_by_other_edits_is_no_exact_edit() -> None:
     episode = house()
     forced = [read_fold(before, Completion(text, 1, 1, True)) for before, text in zip(
         [IntentState(), *(turn.state for turn in episode.turns)],
-        [*RIGHT[:3], "DELETE 1\nADD city: Lisbon", *RIGHT[4:]], strict=False)]  # fmt: skip
+        [*RIGHT[:3], "DELETE #1\nADD city: Lisbon", *RIGHT[4:]], strict=False)]  # fmt: skip
     found = measure(episode, folds(*RIGHT), forced)
     assert found["exact_edits"] == (5, 6)
 
@@ -124,5 +124,5 @@ def test_the_same_state_by_other_edits_is_no_exact_edit() -> None:
 def test_fold_records_show_where_it_went_wrong() -> None:
     records = list(fold_records([house()], [folds("ADD city: Porto\nADD pool: yes", "NONE", *["NONE"] * 4)]))
     assert [record["right"] for record in records] == [True, False, False, False, False, False]
-    assert records[1]["oracle"] == "DELETE 2\nADD guests: 3"
+    assert records[1]["oracle"] == "DELETE pool\nADD guests: 3"
     assert records[1]["wrote"] == "NONE"

@@ -68,17 +68,17 @@ def test_the_prompt_is_that_of_training() -> None:
 
 
 def test_rejected_edits_are_counted_with_their_reasons() -> None:
-    result = read_fold(CITY, wrote("REPLACE 1: Bergen\nDELETE 7\nhello"))
+    result = read_fold(CITY, wrote("REPLACE #1: Bergen\nDELETE #7\nhello"))
     assert [item.text for item in result.state.items] == ["city: Bergen"]
     assert sorted(r.reason for r in result.rejected) == ["7 is not active", "not an edit"]
     assert len(result.edits) == 2
 
 
 def test_a_line_cut_off_by_the_token_limit_is_no_edit() -> None:
-    result = read_fold(CITY, wrote("ADD guests: 3\nREPLACE 1: San Fran", stopped=False))
+    result = read_fold(CITY, wrote("ADD guests: 3\nREPLACE #1: San Fran", stopped=False))
     assert [item.text for item in result.state.items] == ["city: Oslo", "guests: 3"]
     assert [r.reason for r in result.rejected] == ["cut off at the limit of tokens"]
-    assert read_fold(CITY, wrote("REPLACE 1: San Fran", stopped=False)).state == CITY
+    assert read_fold(CITY, wrote("REPLACE #1: San Fran", stopped=False)).state == CITY
 
 
 def test_the_full_codec_gives_edits_from_a_whole_state() -> None:
@@ -88,7 +88,7 @@ def test_the_full_codec_gives_edits_from_a_whole_state() -> None:
     assert result.edits[0].op == "REPLACE"
 
 
-LINES = st.lists(st.sampled_from(["ADD a: b", "DELETE 1", "REPLACE 1: x", "NONE", "ADD [1] c: d", "x"])).map("\n".join)
+LINES = st.lists(st.sampled_from(["ADD a: b", "DELETE #1", "REPLACE #1: x", "NONE", "ADD [#1] c: d", "x"])).map("\n".join)
 
 
 @given(st.text(max_size=200) | LINES, st.booleans(), st.sampled_from(["delta", "full"]))
