@@ -37,7 +37,7 @@ class Arguments:
         oracle_share: share of the turns mined from the oracle state
         corrupted_share: share of the turns mined once more from a corrupted state
         failures: journal of a tracker's closed-loop run over the training traces
-        max_examples: at most so many training examples, drawn at random, 0 for all
+        max_examples: at most so many training examples, drawn at random turn by turn, 0 for all
         seed: seed of corruption and draws
     """
 
@@ -88,8 +88,18 @@ def mine(args: Arguments, split: str) -> list[Example]:
         for rollout in rollouts.get(episode.id, ()):
             examples += failure_examples(episode, rollout, codec=args.codec, window=window)
     if split == "train" and 0 < args.max_examples < len(examples):
-        examples = random.Random(args.seed).sample(examples, args.max_examples)
+        examples = drawn(examples, args.max_examples, random.Random(args.seed))
     return examples
+
+
+def drawn(examples: list[Example], count: int, rng: random.Random) -> list[Example]:
+    """`count` examples at random, those of one turn together: they share most of their prompt."""
+    turns: dict[tuple[str, int, str], list[Example]] = {}
+    for example in examples:
+        where = example.provenance
+        turns.setdefault((where.episode, where.turn, where.mining), []).append(example)
+    together = rng.sample(list(turns.values()), len(turns))
+    return [example for turn in together for example in turn][:count]
 
 
 if __name__ == "__main__":

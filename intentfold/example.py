@@ -13,7 +13,10 @@ Mining = Literal["oracle", "corrupted", "failure"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where an example comes from: enough to split, slice and trace it back."""
+    """Where an example comes from: enough to split, slice and trace it back.
+
+    `branch` is 0 for the turn that the dialogue took, else the place of another (`Branch`).
+    """
 
     __pydantic_config__ = RECORD
 
@@ -29,6 +32,7 @@ class Provenance:
     codec: str
     template: str
     phenomena: tuple[str, ...]
+    branch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

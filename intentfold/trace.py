@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from intentfold.dialogue import Dialogue, Turn
-from intentfold.intent import Edit, IntentState
+from intentfold.intent import Edit, IntentState, fold
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 from intentfold.task import SourceTask
 
@@ -32,12 +32,24 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """Another turn that the user might have taken, and the edits that it would have made. The dialogue does not go on from it."""
+
+    __pydantic_config__ = RECORD
+
+    user: str
+    edits: tuple[Edit, ...]
+    phenomena: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeTurn:
     """What the user says, the oracle's edits and state after it, and what the agent answers.
 
     `edits` lead from the oracle state before to `state`; they include the conclusions that the agent's reply of
     the turn before stated, where those still hold. `phenomena` names what makes the turn hard (for slicing).
-    `reply` is empty on the last turn: there the tested agent answers.
+    `reply` is empty on the last turn: there the tested agent answers. `branches` are other turns from the same state:
+    they share all of a training example's prompt but its last line.
     """
 
     __pydantic_config__ = RECORD
@@ -47,6 +59,7 @@ class EpisodeTurn:
     state: IntentState
     phenomena: tuple[str, ...]
     reply: str
+    branches: tuple[Branch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,15 @@ class Episode:
         for turn in self.turns[: last + 1]:
             dialogue += [Turn("user", turn.user), Turn("assistant", turn.reply)]
         return tuple(dialogue[:-1])
+
+    def taking(self, turn: int, branch: int) -> Episode:
+        """The episode up to `turn`, where the user took the `branch`-th other turn instead; itself for branch 0."""
+        if not branch:
+            return self
+        other = self.turns[turn].branches[branch - 1]
+        before = self.turns[turn - 1].state if turn else IntentState()
+        last = EpisodeTurn(other.user, other.edits, fold(before, other.edits), other.phenomena, "")
+        return replace(self, turns=(*self.turns[:turn], last))
 
     @property
     def final_state(self) -> IntentState:

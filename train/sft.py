@@ -71,7 +71,7 @@ def train(args: Arguments) -> None:
     record_run(args.out, args)
     settings = runs.trainer_settings(args, steps)
     # max_length stays None: TRL would cut long rows in silence; preflight refuses them.
-    config = SFTConfig(**settings, max_length=None, pad_to_multiple_of=32, completion_only_loss=True, packing=False)
+    config = SFTConfig(**settings, max_length=None, completion_only_loss=True, packing=False)
     trainer = CompletionTrainer(
         model=model,
         args=config,
@@ -91,6 +91,7 @@ def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:
     from intentfold.training.data import with_privileged
 
     rows = []
+    # The privileged row stands beside the plain one: they share most of their prompt.
     for index, privileged in with_privileged(len(examples), args.privileged_share, random.Random(args.seed)):
         row = trl_row(examples[index])
         where = examples[index].provenance

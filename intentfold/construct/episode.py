@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from intentfold.construct.schedule import Step, Thread, plan, with_priorities
@@ -23,7 +24,7 @@ from intentfold.dialogue import Dialogue, Turn
 from intentfold.graders import grade
 from intentfold.intent import Edit, IntentState, diff, fold
 from intentfold.task import Goal, SourceTask
-from intentfold.trace import Episode, EpisodeTurn, Load, Split, Wording
+from intentfold.trace import Branch, Episode, EpisodeTurn, Load, Split, Wording
 
 
 @dataclass(frozen=True)  # no slots: the arguments parser reads a default's fields by `vars`
@@ -31,8 +32,9 @@ class Style:
     """How eventful dialogues are: shares of turns (or goals, or replies) that have what their field names.
 
     `chat`: turns without an edit. `several`: turns with two edits or more. `priorities`: goals given a priority that
-    the task does not give. `conclusions`: replies that state a conclusion, where one is ready. `wordings` is no share
-    but how many wordings of each act the training part draws on, 0 for all.
+    the task does not give. `conclusions`: replies that state a conclusion, where one is ready. The others are no
+    shares: `wordings` is how many wordings of each act the training part draws on, 0 for all; `branches` how many other
+    turns its user might have taken at each place (`Branch`).
     """
 
     chat: float = 0.12
@@ -40,13 +42,15 @@ class Style:
     priorities: float = 0.12
     conclusions: float = 0.3
     wordings: int = 0
+    branches: int = 0
 
     def __post_init__(self) -> None:
         for name in ("chat", "several", "priorities", "conclusions"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"style.{name} must be in [0, 1], got {getattr(self, name)}")
-        if self.wordings < 0 or self.wordings != int(self.wordings):
-            raise ValueError(f"style.wordings must be a whole number of at least 0, got {self.wordings}")
+        for name in ("wordings", "branches"):
+            if getattr(self, name) < 0 or getattr(self, name) != int(getattr(self, name)):
+                raise ValueError(f"style.{name} must be a whole number of at least 0, got {getattr(self, name)}")
 
 
 DEFAULT_STYLE = Style()
@@ -71,7 +75,8 @@ def build_episode(
     goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng, style.priorities)
     threads = plan(goals, stale, load, rng)
     words = bank(wording, style.wordings if wording == "train" else 0)
-    turns = _Director(task, threads, words, rng, style).play()
+    branches = style.branches if wording == "train" else 0
+    turns = _Director(task, threads, words, rng, style).play(branches)
     clean = clean_request(task, goals, words, rng)
     return Episode(
         version=1,
@@ -101,13 +106,28 @@ class _Director:
         self.next_thread: Thread | None = None
         self.done: set[str] = set()
 
-    def play(self) -> tuple[EpisodeTurn, ...]:
+    def play(self, branches: int) -> tuple[EpisodeTurn, ...]:
         turns: list[EpisodeTurn] = []
         while any(thread.steps for thread in self.threads) or self.formats:
-            turns.append(self._turn(first=not turns))
+            others = [self._copy()._turn(first=not turns) for _ in range(branches)]
+            others = [Branch(turn.user, turn.edits, turn.phenomena) for turn in others]
+            turns.append(replace(self._turn(first=not turns), branches=tuple(others)))
         final = capitalise(say(self.bank, "final", self.rng)) + self.rng.choice(".!")
         turns.append(self._record(final, self.scene.state, ("final",), last=True))
         return tuple(turns)
+
+    def _copy(self) -> _Director:
+        """A director of the same dialogue so far, who may take another turn; what was to be taken back at once need not be."""
+        other = copy(self)
+        other.rng = random.Random(self.rng.getrandbits(64))
+        other.threads = [replace(thread, steps=list(thread.steps)) for thread in self.threads]
+        other.formats, other.done = list(self.formats), set(self.done)
+        other.scene = replace(self.scene, ids=dict(self.scene.ids))
+        place = {id(thread): twin for thread, twin in zip(self.threads, other.threads, strict=True)}
+        kept = self.at_once if other.rng.random() < 0.5 else None
+        other.at_once = None if kept is None else place[id(kept)]
+        other.next_thread = None if self.next_thread is None else place[id(self.next_thread)]
+        return other
 
     def _turn(self, first: bool) -> EpisodeTurn:
         if self.at_once is None and not first and self.rng.random() < self.style.chat:

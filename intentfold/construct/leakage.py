@@ -88,8 +88,8 @@ class TrainingIndex:
 
 
 def edit_bearing_turns(episode: Episode) -> list[str]:
-    """The user's turns that change the state (the opening request, which is the task's own, left out)."""
-    turns = [turn.user for turn in episode.turns if turn.edits]
+    """The user's turns that change the state, branches too (the opening request, which is the task's own, left out)."""
+    turns = [said.user for turn in episode.turns for said in (turn, *turn.branches) if said.edits]
     return [text.removeprefix(episode.task.request).strip() for text in turns]
 
 

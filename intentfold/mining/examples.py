@@ -13,9 +13,17 @@ from intentfold.trace import Episode
 
 
 def example(
-    episode: Episode, turn: int, own: IntentState, mining: Mining, *, codec: Codec = "delta", window: int | None = WINDOW
+    episode: Episode,
+    turn: int,
+    own: IntentState,
+    mining: Mining,
+    *,
+    branch: int = 0,
+    codec: Codec = "delta",
+    window: int | None = WINDOW,
 ) -> Example:
     """The example of one fold from the state `own`, with the edits that its prompt supports as the target."""
+    episode = episode.taking(turn, branch)
     edits = supported_edits(own, episode, turn, window)
     dialogue = episode.drift(turn)
     return Example(
@@ -36,15 +44,17 @@ def example(
             codec=codec,
             template=tracker_template_hash(codec),
             phenomena=episode.turns[turn].phenomena,
+            branch=branch,
         ),
     )
 
 
 def oracle_examples(episode: Episode, *, codec: Codec = "delta", window: int | None = WINDOW) -> Iterator[Example]:
-    """One example a turn, each from the oracle state before it."""
+    """One example a turn and branch, each from the oracle state before it."""
     before = IntentState()
     for turn, step in enumerate(episode.turns):
-        yield example(episode, turn, before, "oracle", codec=codec, window=window)
+        for branch in range(1 + len(step.branches)):
+            yield example(episode, turn, before, "oracle", branch=branch, codec=codec, window=window)
         before = step.state
 
 

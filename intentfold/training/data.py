@@ -40,39 +40,56 @@ def _read(path: Path, cls: type[T]) -> list[T]:
 
 
 def with_privileged(count: int, share: float, rng: random.Random) -> list[tuple[int, bool]]:
-    """(row, privileged) for every one of `count` rows, and once more, privileged, for some of them.
+    """(row, privileged) for every one of `count` rows, and once more, privileged, right after it for some of them.
 
     The privileged ones make up `share` of the result: what a frozen adapter needs to have seen to be a
     privileged self-teacher later (design D4).
     """
     if not 0.0 <= share <= 0.5:
         raise ValueError(f"privileged_share must be in [0, 0.5], got {share}")
-    again = rng.sample(range(count), round(count * share / (1.0 - share)))
-    return [(row, False) for row in range(count)] + [(row, True) for row in again]
+    again = set(rng.sample(range(count), round(count * share / (1.0 - share))))
+    return [(row, privileged) for row in range(count) for privileged in (False, True) if not privileged or row in again]
 
 
 class StepOrder(Sampler[int]):
     """Rows in a seeded random order, one permutation an epoch, for `steps` optimizer steps of `step_rows` rows.
 
-    Within a pool of a few steps rows of like length are put side by side, `side_by_side` at a time (what all ranks
-    take in one forward pass), and these groups are shuffled: little of a micro-batch is then padding, and a step
-    still holds short and long ones.
+    `families` are rows that stay together: they share most of their prompt. Within a pool of a few steps families of
+    like length are put side by side, `side_by_side` rows at a time (what all ranks take in one forward pass), and these
+    groups are shuffled: little of a micro-batch is then padding, and a step still holds short and long ones.
     """
 
     POOL_STEPS = 8
 
-    def __init__(self, lengths: Sequence[int], side_by_side: int, step_rows: int, steps: int, seed: int) -> None:
-        self.lengths, self.side_by_side, self.step_rows, self.steps, self.seed = lengths, side_by_side, step_rows, steps, seed
+    def __init__(
+        self,
+        families: Sequence[Sequence[int]],
+        lengths: Sequence[int],
+        side_by_side: int,
+        step_rows: int,
+        steps: int,
+        seed: int,
+    ) -> None:
+        self.families, self.lengths = families, lengths
+        self.side_by_side, self.step_rows, self.steps, self.seed = side_by_side, step_rows, steps, seed
 
     def __len__(self) -> int:
         return self.step_rows * self.steps
 
     def __iter__(self) -> Iterator[int]:
         rng = random.Random(f"{self.seed}/order")
-        rows = _endless(len(self.lengths), rng)
+        order = _endless(len(self.families), rng)
+        left: list[int] = []  # what of a family did not fit into the pool before
         for start in range(0, self.steps, self.POOL_STEPS):
-            steps = min(self.POOL_STEPS, self.steps - start)
-            pool = sorted((next(rows) for _ in range(self.step_rows * steps)), key=lambda row: (self.lengths[row], row))
+            wanted = self.step_rows * min(self.POOL_STEPS, self.steps - start)
+            drawn = [left]
+            while sum(map(len, drawn)) < wanted:
+                drawn.append(list(self.families[next(order)]))
+            over = sum(map(len, drawn)) - wanted
+            left = drawn[-1][len(drawn[-1]) - over :]
+            drawn[-1] = drawn[-1][: len(drawn[-1]) - over]
+            drawn.sort(key=lambda family: (max((self.lengths[row] for row in family), default=0), family))
+            pool = [row for family in drawn for row in family]
             groups = [pool[place : place + self.side_by_side] for place in range(0, len(pool), self.side_by_side)]
             rng.shuffle(groups)
             for group in groups:

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning on TRL's SFTTrainer, with logits for the completions' positions alone."""
+"""Supervised fine-tuning on TRL's SFTTrainer: shared beginnings computed once, logits at the completions alone."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from trl import SFTTrainer
 from trl.models.utils import _ForwardRedirection
 
 from intentfold.training.data import StepOrder
+from intentfold.training.packing import Row, families, pack, packed_hidden
 
 
 class CompletionTrainer(SFTTrainer):
-    """SFTTrainer that orders rows by `StepOrder` and, on a CPU, projects only the positions that are in the loss.
+    """SFTTrainer that orders rows by `StepOrder` and, on a CPU, computes nothing twice and no logits that are not needed.
 
-    TRL does that on GPUs; on a CPU it projects every position on the whole vocabulary (`add_fused_lm_head`), which
-    for a small model is a good part of the work. The value is TRL's own (parity test).
+    Rows that begin alike are packed (`packing.py`), and only the positions in the loss are projected on the vocabulary:
+    TRL does the latter on GPUs, and neither on a CPU (`add_fused_lm_head`). The value is TRL's own (parity test).
     """
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
-        lengths = [len(ids) for ids in self.train_dataset["input_ids"]]
+        rows = [_row(ids, labels) for ids, labels in zip(*(self.train_dataset[n] for n in ("input_ids", "labels")), strict=True)]
         side_by_side = self.args.per_device_train_batch_size * self.accelerator.num_processes
         step_rows = side_by_side * self.args.gradient_accumulation_steps
-        return StepOrder(lengths, side_by_side, step_rows, self.args.max_steps, self.args.seed)
+        lengths = [len(row.ids) for row in rows]
+        return StepOrder(families(rows), lengths, side_by_side, step_rows, self.args.max_steps, self.args.seed)
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -45,13 +47,18 @@ class CompletionTrainer(SFTTrainer):
 def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, float, int]:
     """Sum of the negative log-likelihoods of the labelled tokens, how many were put first, and how many there are."""
     base = model.get_base_model()
-    hidden_BTH = base.base_model(
-        input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], use_cache=False
-    ).last_hidden_state
-    labels_BT = inputs["labels"][:, 1:]
-    wanted = labels_BT != -100
-    logits_NV = base.get_output_embeddings()(hidden_BTH[:, :-1][wanted]).float()
-    labels_N = labels_BT[wanted]
-    total = F.cross_entropy(logits_NV, labels_N, reduction="sum")
-    hits = (logits_NV.detach().argmax(-1) == labels_N).sum().item()
-    return total, float(hits), int(labels_N.numel())
+    lengths = inputs["attention_mask"].sum(1).tolist()
+    rows = [
+        _row(ids[:length], labels[:length])
+        for ids, labels, length in zip(inputs["input_ids"].tolist(), inputs["labels"].tolist(), lengths, strict=True)
+    ]
+    packed = pack(rows, inputs["input_ids"].device)
+    logits_NV = base.get_output_embeddings()(packed_hidden(base.base_model, packed)).float()
+    total = F.cross_entropy(logits_NV, packed.labels_N, reduction="sum")
+    hits = (logits_NV.detach().argmax(-1) == packed.labels_N).sum().item()
+    return total, float(hits), int(packed.labels_N.numel())
+
+
+def _row(ids: list[int], labels: list[int]) -> Row:
+    """A row of TRL's: labels are -100 over the prompt and the ids themselves over the completion (`check_rows`)."""
+    return Row(ids, next(place for place, label in enumerate(labels) if label != -100))

@@ -41,7 +41,7 @@ def test_privileged_rows_make_up_their_share():
 
 
 def test_every_row_comes_once_an_epoch():
-    order = list(StepOrder([1] * 64, side_by_side=4, step_rows=8, steps=16, seed=0))
+    order = list(StepOrder([[n] for n in range(64)], [1] * 64, side_by_side=4, step_rows=8, steps=16, seed=0))
     assert sorted(order[:64]) == list(range(64))
     assert sorted(order[64:]) == list(range(64))
     assert order[:64] != order[64:]
@@ -55,7 +55,7 @@ def test_rows_side_by_side_are_of_like_length_and_steps_are_mixed():
         groups = [[lengths[row] for row in order[start : start + size]] for start in range(0, len(order), size)]
         return sum(max(group) * size for group in groups) / sum(map(sum, groups))
 
-    order = list(StepOrder(lengths, side_by_side=8, step_rows=16, steps=32, seed=0))
+    order = list(StepOrder([[n] for n in range(len(lengths))], lengths, side_by_side=8, step_rows=16, steps=32, seed=0))
     assert padded(order, 8) < 1.1 < padded(rng.sample(range(512), 512), 8)
     means = [sum(lengths[row] for row in order[start : start + 128]) / 128 for start in range(0, 512, 128)]
     assert max(means) - min(means) < 30
@@ -63,6 +63,6 @@ def test_rows_side_by_side_are_of_like_length_and_steps_are_mixed():
 
 def test_order_depends_on_the_seed_alone():
     def order(seed: int) -> list[int]:
-        return list(StepOrder(list(range(40)), 2, 4, 9, seed))
+        return list(StepOrder([[n] for n in range(40)], list(range(40)), 2, 4, 9, seed))
 
     assert order(1) == order(1) != order(2)

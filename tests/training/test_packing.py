@@ -1,0 +1,78 @@
+"""Packed rows give what each row gives alone."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from transformers import AutoModelForCausalLM
+
+from intentfold.training.packing import Packed, Row, families, pack, packed_hidden
+from tests.tiny import tiny_model
+
+
+def rows_of(rng: random.Random, trunks: int, branches: int) -> list[Row]:
+    rows = []
+    for _ in range(trunks):
+        trunk = [rng.randrange(3, 60) for _ in range(rng.randint(20, 30))]
+        for _ in range(branches):
+            prompt = [*trunk, *(rng.randrange(3, 60) for _ in range(rng.randint(1, 8)))]
+            rows.append(Row([*prompt, *(rng.randrange(3, 60) for _ in range(rng.randint(1, 5)))], len(prompt)))
+    return rows
+
+
+def loss_of(model: torch.nn.Module, packed: Packed) -> torch.Tensor:
+    logits_NV = model.lm_head(packed_hidden(model.model, packed))
+    return F.cross_entropy(logits_NV, packed.labels_N, reduction="sum")
+
+
+def one_by_one(model: torch.nn.Module, rows: list[Row]) -> torch.Tensor:
+    total = torch.zeros((), dtype=torch.float64)
+    for row in rows:
+        ids = torch.tensor([row.ids])
+        logits_TV = model(input_ids=ids).logits[0]
+        total = total + F.cross_entropy(logits_TV[row.prompt - 1 : -1], ids[0, row.prompt :], reduction="sum")
+    return total
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_loss_and_gradients_equal_one_row_per_example(attention: str, tmp_path: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tiny_model(tmp_path), attn_implementation=attention, dtype=torch.float64)
+    rows = rows_of(random.Random(1), trunks=3, branches=4)
+    assert families(rows) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    packed = loss_of(model, pack(rows))
+    ours = torch.autograd.grad(packed, list(model.parameters()))
+    alone = one_by_one(model, rows)
+    theirs = torch.autograd.grad(alone, list(model.parameters()))
+    assert packed.item() == pytest.approx(alone.item(), rel=1e-9)
+    norm = torch.sqrt(sum((g**2).sum() for g in theirs))
+    assert torch.sqrt(sum(((a - b) ** 2).sum() for a, b in zip(ours, theirs, strict=True))) < 1e-6 * norm
+
+
+def test_a_trunk_is_laid_once() -> None:
+    rows = [Row([*range(3, 23), 30 + n, 40, 41], 21) for n in range(5)]
+    packed = pack(rows)
+    assert packed.ids_BT.shape == (1, 20 + 5 * 3)
+    assert packed.labels_N.tolist() == [40, 41] * 5
+
+
+def test_equal_prompts_keep_their_last_token_apart() -> None:
+    rows = [Row([5, 6, 7, 8, 9, 10, 20, 21], 6), Row([5, 6, 7, 8, 9, 10, 20, 22], 6)]
+    packed = pack(rows)
+    assert packed.ids_BT.tolist() == [[5, 6, 7, 8, 9, 10, 20, 21, 10, 20, 22]]
+    assert packed.positions_BT.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7]]
+    assert packed.labels_N.tolist() == [20, 21, 20, 22]
+
+
+def test_rows_that_only_share_a_template_stay_apart() -> None:
+    rows = [Row([1, 2, 3, *range(10, 30)], 20), Row([1, 2, 3, *range(30, 50)], 20)]
+    assert families(rows) == [[0], [1]]
+
+
+def test_a_row_that_would_shorten_the_trunk_too_much_starts_another_family() -> None:
+    trunk = list(range(3, 33))
+    rows = [Row([*trunk, 40 + n, 50], 31) for n in range(4)] + [Row([*trunk[:12], *range(60, 80)], 30)]
+    assert families(rows) == [[0, 1, 2, 3], [4]]
