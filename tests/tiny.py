@@ -15,7 +15,7 @@ from intentfold.mining.card import write_dataset
 from intentfold.mining.examples import oracle_examples
 from intentfold.records import write_jsonl
 from intentfold.task import Goal, SourceTask
-from intentfold.trace import Episode, EpisodeTurn
+from intentfold.trace import Branch, Episode, EpisodeTurn
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing in a test may look for a hub
 ROOT = Path(__file__).parent.parent
@@ -81,12 +81,12 @@ def tiny_model(folder: Path, seed: int = 0, layers: int = 2, template: str | Non
     return folder
 
 
-def tiny_episodes(count: int = 8, turns: int = 3, seed: int = 0) -> list[Episode]:
+def tiny_episodes(count: int = 8, turns: int = 3, seed: int = 0, branches: int = 0) -> list[Episode]:
     """Episodes that set a slot a turn and then change one; the words are dull on purpose."""
-    return [_episode(number, turns, random.Random(f"{seed}/{number}")) for number in range(count)]
+    return [_episode(number, turns, branches, random.Random(f"{seed}/{number}")) for number in range(count)]
 
 
-def _episode(number: int, turns: int, rng: random.Random) -> Episode:
+def _episode(number: int, turns: int, branches: int, rng: random.Random) -> Episode:
     goals = tuple(Goal(f"g{n}", f"{slot}: {values[0]}", slot, values[0]) for n, (slot, values) in enumerate(SLOTS.items()))
     task = SourceTask(f"tiny-{number}", "tiny", f"tiny-{number}", "CC0-1.0", "Book a table.", goals, "text", {})
     state, steps, free = IntentState(), [], rng.sample(sorted(SLOTS), len(SLOTS))
@@ -100,8 +100,9 @@ def _episode(number: int, turns: int, rng: random.Random) -> Episode:
             item = rng.choice(state.items)
             value = rng.choice([v for v in SLOTS[item.slot or ""] if v != item.value])
             edits, user = (Edit("REPLACE", id=item.id, value=value),), f"Make the {item.slot} {value}."
+        others = tuple(Branch(f"Add note {n}: bring {rng.randrange(99)}.", (), ()) for n in range(branches))
         state = fold(state, edits)
-        steps.append(EpisodeTurn(user, edits, state, (), "Fine." if turn < turns - 1 else ""))
+        steps.append(EpisodeTurn(user, edits, state, (), "Fine." if turn < turns - 1 else "", others))
     return Episode(1, f"tiny-{number}", task, 1, "train", "train", number, (), tuple(steps), "Book a table.", ())
 
 

@@ -25,7 +25,7 @@ class Arguments(TrainArguments):
 
     Args:
         traces: folder of {train,dev}.jsonl as data_gen/build_traces.py leaves it
-        steps: optimizer steps; in each, `rows_per_step` dialogues go one turn forward
+        steps: optimizer steps; in each, `rows_per_step` / (1 + `branches`) dialogues go one turn forward
         teacher: `adapter` is the frozen `teacher_adapter` (or `init_adapter`) on the student's base, `base` the base
             alone, `model` the model in `teacher_model`
         teacher_adapter: adapter folder of the self-teacher; `init_adapter` by default
@@ -35,7 +35,7 @@ class Arguments(TrainArguments):
         codec: delta (edits) or full (the whole state)
         window: last messages of the dialogue that the prompt shows; 0 shows the whole history
         own_state_share: probability that a fold starts from the student's own state instead of the oracle's
-        samples_per_row: folds sampled for each one trained on; those that came out wrong are trained on first
+        branches: other turns that the user might have taken, sampled beside each turn (the traces' style.branches)
         beta: 1 is the reverse KL, 0 the forward KL, between them the generalised Jensen-Shannon divergence
         max_completion: at most so many tokens are sampled
         gate_folds: folds of split dev on which teacher and student are scored before the first step
@@ -51,7 +51,7 @@ class Arguments(TrainArguments):
     codec: Codec = "delta"
     window: int = WINDOW
     own_state_share: float = 0.5
-    samples_per_row: int = 1
+    branches: int = 0
     beta: float = 1.0
     max_completion: int = 96
     gate_folds: int = 48
@@ -61,9 +61,11 @@ class Arguments(TrainArguments):
         for name in ("own_state_share", "beta"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
-        for name in ("steps", "max_completion", "gate_folds", "samples_per_row"):
+        for name in ("steps", "max_completion", "gate_folds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.branches < 0 or self.micro_batch % (1 + self.branches):
+            raise ValueError(f"micro_batch must be a multiple of 1 + branches, got {self.micro_batch} and {self.branches}")
         if self.teacher == "adapter" and self.teacher_adapter is None and self.init_adapter is None:
             raise ValueError("teacher 'adapter' needs teacher_adapter or init_adapter")
         if (self.teacher == "model") != (self.teacher_model is not None):
@@ -108,7 +110,6 @@ def train(args: Arguments) -> None:
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
     record_run(args.out, args)
     settings = runs.trainer_settings(args, args.steps)
-    settings["per_device_train_batch_size"] *= args.samples_per_row
     config = DistillationConfig(
         **settings,
         beta=args.beta,
@@ -117,11 +118,17 @@ def train(args: Arguments) -> None:
         chat_template_kwargs=args.chat_template_kwargs,
     )
     trainer = OnPolicyTrainer(
-        rollout=Rollout(episodes, codec=args.codec, window=window, own_state_share=args.own_state_share, seed=args.seed),
+        rollout=Rollout(
+            episodes,
+            codec=args.codec,
+            window=window,
+            own_state_share=args.own_state_share,
+            seed=args.seed,
+            branches=args.branches,
+        ),
         teacher=teacher,
         gate=random.Random(args.seed).sample(gate, min(args.gate_folds, len(gate))),
         max_prompt=max_prompt,
-        samples_per_row=args.samples_per_row,
         model=model,
         teacher_model=teacher_model,
         args=config,

@@ -110,10 +110,11 @@ class _Director:
         turns: list[EpisodeTurn] = []
         while any(thread.steps for thread in self.threads) or self.formats:
             others = [self._copy()._turn(first=not turns) for _ in range(branches)]
-            others = [Branch(turn.user, turn.edits, turn.phenomena) for turn in others]
-            turns.append(replace(self._turn(first=not turns), branches=tuple(others)))
+            turns.append(replace(self._turn(first=not turns), branches=tuple(_branch(turn) for turn in others)))
+        others = [self._copy()._chat() for _ in range(branches)]
         final = capitalise(say(self.bank, "final", self.rng)) + self.rng.choice(".!")
-        turns.append(self._record(final, self.scene.state, ("final",), last=True))
+        last = self._record(final, self.scene.state, ("final",), last=True)
+        turns.append(replace(last, branches=tuple(_branch(turn) for turn in others)))
         return tuple(turns)
 
     def _copy(self) -> _Director:
@@ -241,6 +242,10 @@ class _Director:
                 del self.scene.ids[thread]
             else:
                 self.scene.ids[thread] = place[(item.kind, item.slot, item.text, item.scope)]
+
+
+def _branch(turn: EpisodeTurn) -> Branch:
+    return Branch(turn.user, turn.edits, turn.phenomena)
 
 
 def _with_conclusion(state: IntentState, reply: Reply) -> IntentState:

@@ -89,7 +89,9 @@ class TrainingIndex:
 
 def edit_bearing_turns(episode: Episode) -> list[str]:
     """The user's turns that change the state, branches too (the opening request, which is the task's own, left out)."""
-    turns = [said.user for turn in episode.turns for said in (turn, *turn.branches) if said.edits]
+    turns: list[str] = []
+    for turn in episode.turns:
+        turns += [user for user, edits in [(turn.user, turn.edits), *((b.user, b.edits) for b in turn.branches)] if edits]
     return [text.removeprefix(episode.task.request).strip() for text in turns]
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from intentfold.dialogue import to_messages
 from intentfold.records import content_hash
+from intentfold.runtime.decoding import continuations, greedy
 from intentfold.runtime.roles import Completion, Prompt
-
-if TYPE_CHECKING:
-    import torch
 
 Dtype = Literal["float32", "bfloat16"]
 
@@ -102,43 +100,7 @@ class InProcessBackend:
 
     def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
         """Greedy continuations of token rows, stop token included where one was written."""
-        import torch
-        from transformers import DynamicCache
-
-        device = self.model.device
-        shared = _shared_prefix(rows)
-        rests = [row[shared:] for row in rows]
-        longest = max(map(len, rests))
-        pads = [longest - len(rest) for rest in rests]
-        ids_BT = torch.tensor([[0] * pad + list(rest) for pad, rest in zip(pads, rests, strict=True)], device=device)
-        mask_BT = torch.tensor([[1] * shared + [0] * pad + [1] * (longest - pad) for pad in pads], device=device)
-        positions_BT = (mask_BT.cumsum(-1) - 1)[:, shared:].clamp(min=0)
-        written: list[list[int]] = [[] for _ in rows]
-        active = list(range(len(rows)))
-        cache = DynamicCache(config=self.model.config)
-        with torch.inference_mode():
-            if shared:
-                # What all prompts begin with (the template) is computed once.
-                prefix_1P = torch.tensor([rows[0][:shared]], device=device)
-                self._last_logits(prefix_1P, torch.ones_like(prefix_1P), torch.arange(shared, device=device)[None], cache)
-                cache.batch_repeat_interleave(len(rows))
-            for _ in range(max_tokens):
-                logits_BV = self._last_logits(ids_BT, mask_BT, positions_BT, cache)
-                next_B = logits_BV.argmax(-1)
-                for row, token in zip(active, next_B.tolist(), strict=True):
-                    written[row].append(token)
-                going = [place for place, row in enumerate(active) if written[row][-1] not in self._stop]
-                if not going:
-                    break
-                if len(going) < len(active):
-                    keep = torch.tensor(going, device=device)
-                    cache.batch_select_indices(keep)
-                    next_B, mask_BT, positions_BT = next_B[keep], mask_BT[keep], positions_BT[keep]
-                    active = [active[place] for place in going]
-                ids_BT = next_B[:, None]
-                mask_BT = torch.cat([mask_BT, torch.ones_like(ids_BT)], dim=1)
-                positions_BT = positions_BT[:, -1:] + 1
-        return written
+        return continuations(self.model, rows, [range(len(rows))], max_tokens, self._stop, greedy)
 
     def _generate_plainly(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
         """Like `_generate`, by the library's own loop: no shared prefix, and every row runs as long as the longest."""
@@ -157,24 +119,6 @@ class InProcessBackend:
         written = output[:, longest:].tolist()
         ends = [next((n + 1 for n, id in enumerate(ids) if id in self._stop), len(ids)) for ids in written]
         return [ids[:end] for ids, end in zip(written, ends, strict=True)]
-
-    def _last_logits(self, ids_BT: torch.Tensor, mask_BT: torch.Tensor, positions_BT: torch.Tensor, cache: Any) -> torch.Tensor:
-        output = self.model(
-            input_ids=ids_BT,
-            attention_mask=mask_BT,
-            position_ids=positions_BT,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        return output.logits[:, -1]
-
-
-def _shared_prefix(rows: Sequence[list[int]]) -> int:
-    """How many tokens all rows begin with, leaving each at least one of its own."""
-    first, last = min(rows), max(rows)
-    shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return min(shared, min(map(len, rows)) - 1)
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:

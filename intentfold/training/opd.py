@@ -1,7 +1,8 @@
 """On-policy distillation on TRL's DistillationTrainer, on the student's own tokens and its own states (design D3).
 
 What is overridden: where samples come from (`_prepare_inputs`: lanes of episodes instead of a column of prompts) and
-whom the divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's.
+whom the divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
+what rows begin with alike is computed once, in sampling as in both forward passes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from torch.utils.data import Sampler
 from trl import DistillationTrainer
 
 from intentfold.records import canonical_json, write_text
+from intentfold.runtime.decoding import continuations, sampled
+from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.rollouts import Fold, LaneOrder, Rollout, fold_rows
 from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
@@ -27,25 +30,22 @@ class OnPolicyTrainer(DistillationTrainer):
     """DistillationTrainer whose rows are episodes rolled forward, one turn a step, on the student's own states.
 
     `gate` are folds with known right answers on which teacher and student are scored before the first step.
-    `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the lane goes back to the
-    oracle state, and that is counted (`overlong`). `samples_per_row` folds are sampled for every one that is trained
-    on (`per_device_train_batch_size` counts the sampled ones).
+    `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the fold goes back to the
+    oracle state, and that is counted (`overlong`).
     """
 
-    def __init__(
-        self, *, rollout: Rollout, teacher: Teacher, gate: list[Fold], max_prompt: int, samples_per_row: int = 1, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, rollout: Rollout, teacher: Teacher, gate: list[Fold], max_prompt: int, **kwargs: Any) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
-        self.samples_per_row = samples_per_row
         self._gated = False
         self._buffered_inputs: Any = None
-        super().__init__(train_dataset=Dataset.from_list(fold_rows(rollout.episodes)), **kwargs)
+        super().__init__(train_dataset=Dataset.from_list(fold_rows(rollout.episodes, rollout.branches)), **kwargs)
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
         args = self.args
-        lanes = args.per_device_train_batch_size * args.gradient_accumulation_steps * self.accelerator.num_processes
+        rows = args.per_device_train_batch_size * args.gradient_accumulation_steps * self.accelerator.num_processes
         turns = [len(episode.turns) for episode in self.rollout.episodes]
-        return LaneOrder(turns, lanes, args.max_steps, args.gradient_accumulation_steps, args.seed)
+        width = 1 + self.rollout.branches
+        return LaneOrder(turns, rows // width, width, args.max_steps, args.gradient_accumulation_steps, args.seed)
 
     # Sampling
 
@@ -56,7 +56,10 @@ class OnPolicyTrainer(DistillationTrainer):
             self.check_teacher()
         if self._step % passes == 0 or self._buffered_inputs is None:
             batch = self._generate_and_score_completions(generation_batch)
-            order = (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).argsort(stable=True)
+            # Lanes stay whole: the branches of one share most of their prompt.
+            width = 1 + self.rollout.branches
+            lanes = (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).view(-1, width).amax(1).argsort(stable=True)
+            order = (lanes[:, None] * width + torch.arange(width, device=lanes.device)).flatten()
             self._buffered_inputs = [trimmed(batch, rows) for rows in order.chunk(passes)]
         return self._buffered_inputs[self._step % passes]
 
@@ -67,8 +70,7 @@ class OnPolicyTrainer(DistillationTrainer):
         if any(overlong):
             folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
             prompts = [self._ids(fold.prompt()) for fold in folds]
-        with self.accelerator.autocast():
-            completions = self._generate_single_turn(prompts, None, {})
+        completions = self._sample(prompts)
         outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in completions]
         seen = self.rollout.finish(folds, outputs)
         seen["overlong"] = [float(long) for long in overlong]
@@ -77,10 +79,21 @@ class OnPolicyTrainer(DistillationTrainer):
         for name, values in seen.items():
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
-        kept = self.rollout.worth_learning(seen["exact"], len(folds) // self.samples_per_row, self.state.global_step)
-        batch = self._batch([folds[n] for n in kept], [prompts[n] for n in kept], [completions[n] for n in kept])
+        batch = self._batch(folds, prompts, completions)
         batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
         return batch
+
+    def _sample(self, prompts: list[list[int]]) -> list[list[int]]:
+        """A completion of the student's a prompt, drawn at temperature 1, stop token included where one was drawn."""
+        with self.accelerator.autocast():
+            if self.accelerator.device.type != "cpu":
+                return list(self._generate_single_turn(prompts, None, {}))
+            model = self.accelerator.unwrap_model(self.model_wrapped)
+            alike = families([Row(ids, len(ids)) for ids in prompts])
+            model.eval()
+            said = continuations(model, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
+            model.train()
+            return said
 
     def _batch(self, folds: list[Fold], prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
         pad_id = self._tokenizer.pad_token_id
@@ -110,6 +123,8 @@ class OnPolicyTrainer(DistillationTrainer):
 
     def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
+        if self.accelerator.device.type == "cpu":
+            return packed_hidden(_body(model), pack(_rows(inputs)))
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))
@@ -170,6 +185,22 @@ class OnPolicyTrainer(DistillationTrainer):
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"
+
+
+def _body(model: Any) -> Any:
+    """The model without its head, with its adapter where it has one."""
+    return (model.get_base_model() if hasattr(model, "get_base_model") else model).base_model
+
+
+def _rows(inputs: dict[str, Any]) -> list[Row]:
+    """The rows of a padded batch."""
+    columns = (inputs[f"{part}_{what}"].tolist() for part in ("prompt", "completion") for what in ("ids", "mask"))
+    rows = []
+    for prompt, prompt_mask, completion, completion_mask in zip(*columns, strict=True):
+        asked = [id for id, kept in zip(prompt, prompt_mask, strict=True) if kept]
+        said = [id for id, kept in zip(completion, completion_mask, strict=True) if kept]
+        rows.append(Row([*asked, *said], len(asked)))
+    return rows
 
 
 def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Dialogues rolled forward on the student's own states (design D3): which folds are trained on, and from which state.
 
-Every row of an optimizer step is a *lane*: an episode that goes forward one turn a step. The student's sample for
-that turn is both what the loss is taken on and what makes the lane's next state, so nothing is generated twice.
+An optimizer step is made of *lanes*: episodes that go forward one turn a step. The student's sample for that turn is
+both what the loss is taken on and what makes the lane's next state, so nothing is generated twice. Beside it stand the
+lane's branches: other turns that the user might have taken, on which the loss is taken too (`trace.Branch`).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch.utils.data import Sampler
@@ -23,24 +24,29 @@ from intentfold.records import RECORD, from_json, to_json
 from intentfold.trace import Episode
 
 
-def fold_rows(episodes: Sequence[Episode]) -> list[dict[str, int]]:
-    """One row a fold: the place of its episode, and its turn."""
-    return [{"episode": place, "turn": turn} for place, episode in enumerate(episodes) for turn in range(len(episode.turns))]
+def fold_rows(episodes: Sequence[Episode], branches: int) -> list[dict[str, int]]:
+    """One row a fold: the place of its episode, its turn, and its branch (0 for the turn that the dialogue took)."""
+    return [
+        {"episode": place, "turn": turn, "branch": branch}
+        for place, episode in enumerate(episodes)
+        for turn in range(len(episode.turns))
+        for branch in range(1 + branches)
+    ]
 
 
 class LaneOrder(Sampler[int]):
-    """Indices into `fold_rows`, lane by lane, `steps` times, each step's lanes `repeat` times over.
+    """Indices into `fold_rows`, lane by lane (`width` rows each), `steps` times, each step's lanes `repeat` times over.
 
     A lane goes through its episode turn by turn and then takes the next of a seeded order without end. Lanes
     start in the middle of their first episode, so that every step holds early and late turns. TRL's loader asks
     for a step's rows once per forward pass: hence `repeat`.
     """
 
-    def __init__(self, turns: Sequence[int], lanes: int, steps: int, repeat: int, seed: int) -> None:
-        self.turns, self.lanes, self.steps, self.repeat, self.seed = turns, lanes, steps, repeat, seed
+    def __init__(self, turns: Sequence[int], lanes: int, width: int, steps: int, repeat: int, seed: int) -> None:
+        self.turns, self.lanes, self.width, self.steps, self.repeat, self.seed = turns, lanes, width, steps, repeat, seed
 
     def __len__(self) -> int:
-        return self.lanes * self.steps * self.repeat
+        return self.lanes * self.width * self.steps * self.repeat
 
     def __iter__(self) -> Iterator[int]:
         rng = random.Random(f"{self.seed}/lanes")
@@ -50,7 +56,7 @@ class LaneOrder(Sampler[int]):
         episodes = self._episodes(rng)
         lanes = [(episode, rng.randrange(self.turns[episode])) for episode in (next(episodes) for _ in range(self.lanes))]
         for _ in range(self.steps):
-            rows = [first[episode] + turn for episode, turn in lanes]
+            rows = [(first[episode] + turn) * self.width + branch for episode, turn in lanes for branch in range(self.width)]
             for _ in range(self.repeat):
                 yield from rows
             lanes = [(episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes]
@@ -64,8 +70,9 @@ class LaneOrder(Sampler[int]):
 class Fold:
     """One fold to sample: the state it starts from, what the student is asked, and the edits that its prompt supports."""
 
-    episode: Episode
+    episode: Episode  # up to `turn`, where that is a branch
     turn: int
+    branch: int
     state: IntentState
     own: bool
     right: tuple[Edit, ...]
@@ -110,56 +117,63 @@ class Reached:
 class Rollout:
     """The lanes of one rank: gives each step's folds and takes what the student made of them.
 
-    A fold goes on from the lane's own state with probability `own_state_share` (drawn from the seed, the step and
-    the lane), else from the oracle state.
+    A lane goes on from its own state with probability `own_state_share` (drawn from the seed, the step and the lane),
+    else from the oracle state; its `branches` start where it does. Raises ValueError where a turn has fewer branches.
     """
 
     def __init__(
-        self, episodes: Sequence[Episode], *, codec: Codec, window: int | None, own_state_share: float, seed: int
+        self,
+        episodes: Sequence[Episode],
+        *,
+        codec: Codec,
+        window: int | None,
+        own_state_share: float,
+        seed: int,
+        branches: int = 0,
     ) -> None:
-        self.episodes, self.codec, self.window = episodes, codec, window
+        for episode in episodes:
+            fewest = min(len(turn.branches) for turn in episode.turns)
+            if fewest < branches:
+                raise ValueError(f"episode {episode.id}: branches: {branches} asked for, a turn has {fewest} (style.branches)")
+        self.episodes, self.codec, self.window, self.branches = episodes, codec, window, branches
         self.own_state_share, self.seed = own_state_share, seed
         self.reached: dict[int, Reached] = {}
 
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
-        """The folds of a step, by lane."""
-        return [self._fold(lane, row["episode"], row["turn"], step, rank) for lane, row in enumerate(rows)]
+        """The folds of a step, lane by lane, each with its branches after it."""
+        folds = []
+        for place, row in enumerate(rows):
+            folds.append(self._fold(place // (1 + self.branches), row["episode"], row["turn"], row["branch"], step, rank))
+        return folds
 
-    def _fold(self, lane: int, place: int, turn: int, step: int, rank: int) -> Fold:
+    def _fold(self, lane: int, place: int, turn: int, branch: int, step: int, rank: int) -> Fold:
         episode = self.episodes[place]
         state, own, before = oracle_before(episode, turn), False, self.reached.get(lane)
         if turn and before is not None and (before.episode, before.turn) == (episode.id, turn - 1):
             own = random.Random(f"{self.seed}/{step}/{rank}/{lane}").random() < self.own_state_share
             state = before.state if own else state
-        return self._of(episode, turn, state, own)
+        return self._of(episode, turn, branch, state, own)
 
     def from_oracle(self, fold: Fold) -> Fold:
         """The same fold from the oracle state."""
-        return self._of(fold.episode, fold.turn, oracle_before(fold.episode, fold.turn), False)
+        return replace(self._of(fold.episode, fold.turn, 0, oracle_before(fold.episode, fold.turn), False), branch=fold.branch)
 
-    def _of(self, episode: Episode, turn: int, state: IntentState, own: bool) -> Fold:
+    def _of(self, episode: Episode, turn: int, branch: int, state: IntentState, own: bool) -> Fold:
+        episode = episode.taking(turn, branch)
         right = supported_edits(state, episode, turn, self.window)
-        return Fold(episode, turn, state, own, right, self.codec, self.window)
+        return Fold(episode, turn, branch, state, own, right, self.codec, self.window)
 
     def finish(self, folds: Sequence[Fold], outputs: Sequence[str]) -> dict[str, list[float]]:
-        """Move each lane on to the state that its output leads to; returns what happened, a number a lane."""
+        """Move each lane on to the state that its own output leads to; returns what happened, a number a fold."""
         seen: dict[str, list[float]] = {"exact": [], "rejected": [], "own_state": []}
-        for lane, (fold_, output) in enumerate(zip(folds, outputs, strict=True)):
+        for place, (fold_, output) in enumerate(zip(folds, outputs, strict=True)):
             state, rejected = fold_.read(output)
-            self.reached[lane] = Reached(fold_.episode.id, fold_.turn, state)
+            if not fold_.branch:
+                self.reached[place // (1 + self.branches)] = Reached(fold_.episode.id, fold_.turn, state)
             seen["exact"].append(float(fold_.exact(state)))
             seen["rejected"].append(float(rejected))
             seen["own_state"].append(float(fold_.own))
         return seen
-
-    def worth_learning(self, exact: Sequence[float], count: int, step: int) -> list[int]:
-        """The `count` lanes to train on, in order: those that came out wrong first, then the others, each at random.
-
-        Where the student already writes what its teacher would, the divergence is near 0 and its gradient with it.
-        """
-        rng = random.Random(f"{self.seed}/{step}/learn")
-        order = sorted(range(len(exact)), key=lambda lane: (exact[lane], rng.random()))
-        return sorted(order[:count])
 
     def state(self) -> dict[str, Any]:
         """Where the lanes stand, as JSON data."""
@@ -173,7 +187,7 @@ class Rollout:
 def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None) -> list[Fold]:
     """Every fold of the episodes, each from the oracle state."""
     rollout = Rollout(episodes, codec=codec, window=window, own_state_share=0.0, seed=0)
-    return [rollout._of(e, turn, oracle_before(e, turn), False) for e in episodes for turn in range(len(e.turns))]
+    return [rollout._of(e, turn, 0, oracle_before(e, turn), False) for e in episodes for turn in range(len(e.turns))]
 
 
 def oracle_before(episode: Episode, turn: int) -> IntentState:

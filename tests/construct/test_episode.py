@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from intentfold.construct.episode import build_episode
+from intentfold.construct.episode import Style, build_episode
 from intentfold.construct.stale import Unbuildable, as_items
 from intentfold.graders import grade
 from intentfold.intent import IntentState, canonical, fold
@@ -30,6 +30,32 @@ def test_edits_lead_from_state_to_state(load: Load) -> None:
         for turn in episode.turns:
             state = fold(state, turn.edits)
             assert state == turn.state
+
+
+BRANCHY = Style(branches=3)
+
+
+def test_branches_are_other_turns_from_the_same_state() -> None:
+    for seed in SEEDS:
+        episode = build_episode(flight_task(), 3, "train", "train", seed, style=BRANCHY)
+        before, texts = IntentState(), set()
+        for number, turn in enumerate(episode.turns):
+            assert len(turn.branches) == 3
+            for place, branch in enumerate(turn.branches, start=1):
+                taken = episode.taking(number, place)
+                assert taken.turns[:-1] == episode.turns[:number]
+                assert taken.final_state == fold(before, branch.edits)
+                assert taken.drift()[:-1] == episode.drift(number)[:-1]
+                assert taken.drift()[-1].content == branch.user
+                texts.add(branch.user)
+            before = turn.state
+        # Branches are of their own: hardly two of a dialogue are worded alike.
+        assert len(texts) > 2 * len(episode.turns)
+
+
+def test_held_out_dialogues_have_no_branches() -> None:
+    episode = build_episode(flight_task(), 3, "test", "test", 0, style=BRANCHY)
+    assert not any(turn.branches for turn in episode.turns)
 
 
 def test_the_last_state_is_what_the_task_asks_for() -> None:

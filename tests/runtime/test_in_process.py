@@ -10,7 +10,7 @@ from tests.tiny import tiny_model
 torch = pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-from intentfold.runtime.in_process import InProcessBackend, _shared_prefix  # noqa: E402
+from intentfold.runtime.in_process import InProcessBackend  # noqa: E402
 
 PROMPTS = [(Turn("system", "Fold."), Turn("user", "abc " * n + "Edits:")) for n in (9, 1, 4, 1, 30, 2)]
 
@@ -121,11 +121,3 @@ def test_the_prompt_goes_through_the_chat_template(base) -> None:
     backend = InProcessBackend(base)
     text = backend.tokenizer.decode(backend.prompt_ids(PROMPTS[1]))
     assert text == "<|im_start|>system\nFold.<|im_end|>\n<|im_start|>user\nabc Edits:<|im_end|>\n<|im_start|>assistant\n"
-
-
-@pytest.mark.parametrize(
-    ("rows", "shared"),
-    [([[1, 2, 3], [1, 2, 4]], 2), ([[1, 2], [1, 2, 3]], 1), ([[1, 2], [1, 2]], 1), ([[1], [1, 2]], 0), ([[5, 6], [1, 6]], 0)],
-)
-def test_the_shared_prefix_leaves_every_row_a_token(rows, shared) -> None:
-    assert _shared_prefix(rows) == shared

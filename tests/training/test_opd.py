@@ -34,7 +34,7 @@ def adapted(base, seed):
     return model, tokenizer
 
 
-def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, **changes):
+def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, **changes):
     model, tokenizer = adapted(tiny_model(folder / "student"), 0)
     prompt = TeacherPrompt(tokenizer, {}, sees, examples)
     larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
@@ -52,7 +52,9 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
         dataloader_pin_memory=False,
         **changes,
     )
-    rollout = Rollout(EPISODES, codec="delta", window=3, own_state_share=0.5, seed=0)
+    rollout = Rollout(
+        tiny_episodes(6, branches=branches), codec="delta", window=3, own_state_share=0.5, seed=0, branches=branches
+    )
     return OnPolicyTrainer(
         rollout=rollout,
         teacher=teacher,
@@ -170,7 +172,7 @@ def test_worked_examples_stand_before_the_question(tmp_path):
 def test_padding_and_micro_batches_change_no_loss(tmp_path):
     trainer = make(tmp_path, "base")
     sampled(trainer)
-    folds = trainer.rollout.begin([{"episode": e, "turn": 1} for e in range(6)], 0, 0)
+    folds = trainer.rollout.begin([{"episode": e, "turn": 1, "branch": 0} for e in range(6)], 0, 0)
     prompts = [trainer._ids(fold.prompt()) for fold in folds]
     completions = [[5, 6, 7][: n % 3 + 1] for n in range(6)]
     batch = trainer._batch(folds, prompts, completions)
@@ -183,7 +185,7 @@ def test_a_state_that_has_outgrown_the_prompt_gives_way_to_the_oracle(tmp_path):
     trainer = make(tmp_path, "base")
     trainer.rollout.own_state_share = 1.0
     trainer.model.train()
-    rows = [{"episode": e, "turn": 0} for e in range(6)]
+    rows = [{"episode": e, "turn": 0, "branch": 0} for e in range(6)]
     folds = trainer.rollout.begin(rows, 0, 0)
     trainer.rollout.finish(folds, ["ADD a: " + "x" * 2000, *["NONE"] * 5])
     trainer._generate_and_score_completions([{**row, "turn": 1} for row in rows])
@@ -191,18 +193,36 @@ def test_a_state_that_has_outgrown_the_prompt_gives_way_to_the_oracle(tmp_path):
     assert trainer._metrics["train"]["rollout/own_state"] == [pytest.approx(5 / 6)]
 
 
-def test_of_more_samples_the_wrong_ones_are_trained_on(tmp_path, monkeypatch):
+def test_branches_are_trained_on_beside_their_lane(tmp_path):
+    plain, beside = make(tmp_path / "a", "base"), make(tmp_path / "b", "base", branches=2)
+    assert plain.rollout.branches == 0
+    first, second = sampled(beside)
+    rows = [*first["prompt_ids"], *second["prompt_ids"]]
+    assert len(rows) == 6
+    for inputs in (first, second):
+        # One lane: the state is the same, the last line is not.
+        texts = [
+            beside._tokenizer.decode(ids[mask.bool()])
+            for ids, mask in zip(inputs["prompt_ids"], inputs["prompt_mask"], strict=True)
+        ]
+        assert len({text.split("\nUser:")[0] for text in texts}) == 1
+        assert len(set(texts)) == 3
+        ours = beside._compute_loss(beside.model, inputs, 1)[0].item()
+        alone = [beside._compute_loss(beside.model, trimmed(inputs, torch.tensor([row])), 1)[0].item() for row in range(3)]
+        assert ours == pytest.approx(sum(alone), rel=1e-4)
+    assert set(beside.rollout.reached) == {0, 1}
+
+
+def test_samples_follow_the_students_distribution(tmp_path):
     trainer = make(tmp_path, "base")
-    trainer.samples_per_row = 2
-    trainer.model.train()
-    folds = trainer.rollout.begin([{"episode": e, "turn": 0} for e in range(6)], 0, 0)
-    wrong = trainer._tokenizer("NONE")["input_ids"]
-    right = [trainer._tokenizer(fold.completion())["input_ids"] for fold in folds]
-    said = [wrong if lane in (1, 2, 4) else ids for lane, ids in enumerate(right)]
-    monkeypatch.setattr(trainer, "_generate_single_turn", lambda *_: [[*ids, trainer.eos_token_ids[0]] for ids in said])
-    batch = trainer._generate_and_score_completions([{"episode": e, "turn": 0} for e in range(6)])
-    assert len(batch["completion_ids"]) == 3
-    assert batch["num_items_in_batch"] == 3 * (len(wrong) + 1)
+    prompts = [trainer._ids(fold.prompt()) for fold in GATE[:2]]
+    trainer.args.max_completion_length = 1
+    torch.manual_seed(0)
+    first = [ids[0] for _ in range(60) for ids in trainer._sample([prompts[0]] * 20 + [prompts[1]])[:20]]
+    with torch.no_grad():
+        p = trainer.model(torch.tensor([prompts[0]])).logits[0, -1].softmax(-1)
+    found = torch.bincount(torch.tensor(first), minlength=len(p)) / len(first)
+    assert (found - p).abs().sum() / 2 < 0.25  # total variation; about 0.2 comes from 1,200 draws over 259 ids
 
 
 # The gate

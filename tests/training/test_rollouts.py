@@ -24,7 +24,7 @@ def rollout(own_state_share: float) -> Rollout:
 def test_lanes_go_through_episodes_turn_by_turn():
     turns = [3, 5, 2, 4]
     rows = [(episode, turn) for episode, count in enumerate(turns) for turn in range(count)]
-    order = list(LaneOrder(turns, lanes=3, steps=40, repeat=2, seed=0))
+    order = list(LaneOrder(turns, lanes=3, width=1, steps=40, repeat=2, seed=0))
     assert len(order) == 3 * 40 * 2
     steps = [[rows[index] for index in order[start : start + 6]] for start in range(0, len(order), 6)]
     for step, after in itertools.pairwise(steps):
@@ -37,14 +37,39 @@ def test_lanes_go_through_episodes_turn_by_turn():
 
 
 def test_rows_are_folds():
-    assert fold_rows(EPISODES)[4:6] == [{"episode": 1, "turn": 0}, {"episode": 1, "turn": 1}]
-    assert len(fold_rows(EPISODES)) == 24
+    rows = fold_rows(EPISODES, 0)
+    assert rows[4:6] == [{"episode": 1, "turn": 0, "branch": 0}, {"episode": 1, "turn": 1, "branch": 0}]
+    assert len(rows) == 24
+    assert fold_rows(EPISODES, 2)[13:15] == [{"episode": 1, "turn": 0, "branch": 1}, {"episode": 1, "turn": 0, "branch": 2}]
+
+
+def test_a_step_holds_each_lane_with_its_branches():
+    rows = fold_rows(EPISODES, 2)
+    order = list(LaneOrder([4] * 6, lanes=2, width=3, steps=5, repeat=1, seed=0))
+    for start in range(0, len(order), 3):
+        lane = [rows[index] for index in order[start : start + 3]]
+        assert [row["branch"] for row in lane] == [0, 1, 2]
+        assert len({(row["episode"], row["turn"]) for row in lane}) == 1
+
+
+def test_branches_start_where_their_lane_does_and_move_it_nowhere():
+    episodes = tiny_episodes(2, turns=3, branches=1)
+    lanes = Rollout(episodes, codec="delta", window=3, own_state_share=1.0, seed=0, branches=1)
+    folds = lanes.begin([{"episode": 0, "turn": 0, "branch": b} for b in (0, 1)], 0, 0)
+    lanes.finish(folds, ["ADD mood: gloomy", "ADD mood: cheerful"])
+    main, other = lanes.begin([{"episode": 0, "turn": 1, "branch": b} for b in (0, 1)], 1, 0)
+    assert main.state == other.state
+    assert [item.value for item in other.state.items] == ["gloomy"]
+    assert main.prompt()[1]["content"].splitlines()[:-1] == other.prompt()[1]["content"].splitlines()[:-1]
+    assert other.episode.turns[-1].user == episodes[0].turns[1].branches[0].user
+    with pytest.raises(ValueError, match="branches: 2 asked for, a turn has 1"):
+        Rollout(episodes, codec="delta", window=3, own_state_share=1.0, seed=0, branches=2)
 
 
 def test_right_outputs_lead_along_the_oracle_states():
     lanes = rollout(1.0)
     for turn in range(4):
-        folds = lanes.begin([{"episode": e, "turn": turn} for e in range(6)], step=turn, rank=0)
+        folds = lanes.begin([{"episode": e, "turn": turn, "branch": 0} for e in range(6)], step=turn, rank=0)
         assert [fold.own for fold in folds] == [turn > 0] * 6
         seen = lanes.finish(folds, [fold.completion() for fold in folds])
         assert seen["exact"] == [1.0] * 6
@@ -55,18 +80,18 @@ def test_right_outputs_lead_along_the_oracle_states():
 
 def test_from_a_wrong_own_state_the_right_edits_repair_what_is_in_sight():
     lanes = rollout(1.0)
-    first = lanes.begin([{"episode": 0, "turn": 0}], step=0, rank=0)
+    first = lanes.begin([{"episode": 0, "turn": 0, "branch": 0}], step=0, rank=0)
     seen = lanes.finish(first, ["ADD mood: gloomy\nnonsense"])
     assert seen["exact"] == [0.0]
     assert seen["rejected"] == [1.0]
-    (second,) = lanes.begin([{"episode": 0, "turn": 1}], step=1, rank=0)
+    (second,) = lanes.begin([{"episode": 0, "turn": 1, "branch": 0}], step=1, rank=0)
     assert second.own
     assert [item.text for item in second.state.items] == ["mood: gloomy"]
     missed = {edit.slot for edit in (*EPISODES[0].turns[0].edits, *EPISODES[0].turns[1].edits)}
     assert {edit.slot for edit in second.right if edit.op == "ADD"} == missed
     assert "mood: gloomy" in second.prompt()[1]["content"]
-    assert encode_edits(second.right) in second.privileged_prompt()[1]["content"]
-    assert encode_edits(second.right) not in second.prompt()[1]["content"]
+    assert encode_edits(second.right, second.state) in second.privileged_prompt()[1]["content"]
+    assert encode_edits(second.right, second.state) not in second.prompt()[1]["content"]
 
 
 def test_the_share_of_own_states_is_kept_and_repeats():
@@ -74,8 +99,8 @@ def test_the_share_of_own_states_is_kept_and_repeats():
         lanes = Rollout(EPISODES, codec="delta", window=3, own_state_share=0.3, seed=seed)
         own = []
         for step in range(200):
-            lanes.finish(lanes.begin([{"episode": 0, "turn": 0}], 2 * step, 0), ["NONE"])
-            own.append(lanes.begin([{"episode": 0, "turn": 1}], 2 * step + 1, 0)[0].own)
+            lanes.finish(lanes.begin([{"episode": 0, "turn": 0, "branch": 0}], 2 * step, 0), ["NONE"])
+            own.append(lanes.begin([{"episode": 0, "turn": 1, "branch": 0}], 2 * step + 1, 0)[0].own)
         return own
 
     assert sum(draws(0)) == pytest.approx(60, abs=25)
@@ -84,8 +109,8 @@ def test_the_share_of_own_states_is_kept_and_repeats():
 
 def test_without_an_own_state_a_lane_goes_on_from_the_oracle():
     lanes = rollout(1.0)
-    lanes.finish(lanes.begin([{"episode": 1, "turn": 0}], 0, 0), ["NONE"])
-    (fold,) = lanes.begin([{"episode": 0, "turn": 2}], 1, 0)
+    lanes.finish(lanes.begin([{"episode": 1, "turn": 0, "branch": 0}], 0, 0), ["NONE"])
+    (fold,) = lanes.begin([{"episode": 0, "turn": 2, "branch": 0}], 1, 0)
     assert not fold.own
     assert fold.state == oracle_before(EPISODES[0], 2)
     assert lanes.from_oracle(fold) == fold
@@ -93,9 +118,9 @@ def test_without_an_own_state_a_lane_goes_on_from_the_oracle():
 
 def test_lanes_are_saved_and_put_back():
     lanes, again = rollout(1.0), rollout(1.0)
-    lanes.finish(lanes.begin([{"episode": 0, "turn": 0}], 0, 0), ["ADD mood: gloomy"])
+    lanes.finish(lanes.begin([{"episode": 0, "turn": 0, "branch": 0}], 0, 0), ["ADD mood: gloomy"])
     again.restore(json.loads(json.dumps(lanes.state())))
-    row = [{"episode": 0, "turn": 1}]
+    row = [{"episode": 0, "turn": 1, "branch": 0}]
     assert again.begin(row, 1, 0) == lanes.begin(row, 1, 0)
 
 

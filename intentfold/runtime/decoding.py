@@ -1,0 +1,94 @@
+"""Decoding token rows on a local model: what rows begin with alike is computed once, and rows that have stopped leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+Choose = Callable[["torch.Tensor"], "torch.Tensor"]
+
+
+def continuations(
+    model: Any,
+    rows: Sequence[Sequence[int]],
+    families: Sequence[Sequence[int]],
+    max_tokens: int,
+    stop: Collection[int],
+    choose: Choose,
+) -> list[list[int]]:
+    """What the model writes after each row, at most `max_tokens` ids, the stop token included where one was written.
+
+    `families` are places in `rows` that share a beginning, every place in exactly one. `choose` takes logits (B, V) to
+    ids (B,). The model's cache must be one that can be cut into rows (no linear attention).
+    """
+    import torch
+    from transformers import DynamicCache
+
+    device = model.device
+    order = [place for family in families for place in family]
+    trunks = [_shared([rows[place] for place in family]) for family in families]
+    width = max(trunks)
+    owner = [number for number, family in enumerate(families) for _ in family]
+    rests = [list(rows[place][trunks[number] :]) for place, number in zip(order, owner, strict=True)]
+    longest = max(map(len, rests))
+    cache = DynamicCache(config=model.config)
+
+    def last_logits(ids_BT: torch.Tensor, mask_BT: torch.Tensor, positions_BT: torch.Tensor) -> torch.Tensor:
+        output = model(
+            input_ids=ids_BT,
+            attention_mask=mask_BT,
+            position_ids=positions_BT,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return output.logits[:, -1]
+
+    written: list[list[int]] = [[] for _ in rows]
+    active = list(order)
+    with torch.inference_mode():
+        trunk_mask_FP = torch.tensor([[0] * (width - trunk) + [1] * trunk for trunk in trunks], device=device)
+        if width:
+            ids = [[0] * (width - n) + list(rows[family[0]][:n]) for family, n in zip(families, trunks, strict=True)]
+            last_logits(torch.tensor(ids, device=device), trunk_mask_FP, (trunk_mask_FP.cumsum(-1) - 1).clamp(min=0))
+            cache.batch_select_indices(torch.tensor(owner, device=device))
+        own_mask_BR = torch.tensor([[0] * (longest - len(rest)) + [1] * len(rest) for rest in rests], device=device)
+        ids_BT = torch.tensor([[0] * (longest - len(rest)) + rest for rest in rests], device=device)
+        mask_BT = torch.cat([trunk_mask_FP[torch.tensor(owner, device=device)], own_mask_BR], dim=1)
+        positions_BT = (mask_BT.cumsum(-1) - 1)[:, width:].clamp(min=0)
+        for _ in range(max_tokens):
+            next_B = choose(last_logits(ids_BT, mask_BT, positions_BT))
+            for place, token in zip(active, next_B.tolist(), strict=True):
+                written[place].append(token)
+            going = [n for n, place in enumerate(active) if written[place][-1] not in stop]
+            if not going:
+                break
+            if len(going) < len(active):
+                keep = torch.tensor(going, device=device)
+                cache.batch_select_indices(keep)
+                next_B, mask_BT, positions_BT = next_B[keep], mask_BT[keep], positions_BT[keep]
+                active = [active[n] for n in going]
+            ids_BT = next_B[:, None]
+            mask_BT = torch.cat([mask_BT, torch.ones_like(ids_BT)], dim=1)
+            positions_BT = positions_BT[:, -1:] + 1
+    return written
+
+
+def greedy(logits_BV: torch.Tensor) -> torch.Tensor:
+    """The likeliest ids."""
+    return logits_BV.argmax(-1)
+
+
+def sampled(logits_BV: torch.Tensor) -> torch.Tensor:
+    """Ids drawn from the model's own distribution (temperature 1), by torch's global generator."""
+    return logits_BV.float().softmax(-1).multinomial(1)[:, 0]
+
+
+def _shared(rows: Sequence[Sequence[int]]) -> int:
+    """How many tokens all rows begin with, leaving each at least one of its own."""
+    first, last = min(map(list, rows)), max(map(list, rows))
+    shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return min(shared, min(map(len, rows)) - 1)

@@ -1,0 +1,38 @@
+"""Examples of branches: the same prompt but for the last line, and targets of their own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from intentfold.construct.episode import Style, build_episode
+from intentfold.mining.examples import oracle_examples
+from tests.tasks import flight_task
+from tests.tiny import script
+
+EPISODES = [build_episode(flight_task(), 3, "train", "train", seed, style=Style(branches=2)) for seed in range(6)]
+
+
+def test_a_branch_shares_all_but_the_last_line() -> None:
+    for episode in EPISODES:
+        examples = list(oracle_examples(episode))
+        assert len(examples) == 3 * len(episode.turns)
+        for main in range(0, len(examples), 3):
+            one, *others = examples[main : main + 3]
+            assert [e.provenance.branch for e in (one, *others)] == [0, 1, 2]
+            for other in others:
+                assert other.provenance.turn == one.provenance.turn
+                assert other.messages[0] == one.messages[0]
+                assert other.messages[1].content.splitlines()[:-1] == one.messages[1].content.splitlines()[:-1]
+
+
+@pytest.mark.parametrize("count", [1, 10, 30])
+def test_a_draw_keeps_the_examples_of_a_turn_together(count: int) -> None:
+    examples = [example for episode in EPISODES for example in oracle_examples(episode)]
+    drawn = script("data_gen/mine_examples.py").drawn(examples, count, random.Random(0))
+    assert len(drawn) == count
+    where = [(e.provenance.episode, e.provenance.turn) for e in drawn]
+    for start in range(0, count - 2, 3):
+        assert len(set(where[start : start + 3])) == 1
+    assert len(set(where)) == -(-count // 3)
