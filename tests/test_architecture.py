@@ -27,7 +27,7 @@ WITHIN = {
     ("prompts", "codec"), ("trace", "codec"), ("example", "codec"),
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}
-HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py")
+HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py", "runtime/decoding.py")
 SCRIPT_LINES = 160  # a page: at most about 150
 
 

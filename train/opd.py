@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
+from intentfold.prompts.stamp import check_tracker
 from intentfold.prompts.tracker import WINDOW, Codec, tracker_template_hash
 from intentfold.training.arguments import TrainArguments
 
@@ -93,6 +94,8 @@ def train(args: Arguments) -> None:
     from intentfold.training.rollouts import Rollout, oracle_folds
     from intentfold.training.teachers import make_teacher
 
+    if args.init_adapter is not None:
+        check_tracker(args.init_adapter, args.codec)
     window = args.window or None
     episodes, held = load_episodes(args.traces, "train"), load_episodes(args.traces, "dev")
     preflight.check_size(len(episodes), args.rows_per_step, f"{args.traces}, episodes of split train")

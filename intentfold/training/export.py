@@ -14,6 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 
 from intentfold.models import Attention, Dtype, add_adapter, load
+from intentfold.prompts.stamp import FILE as STAMP
 from intentfold.records import write_text
 
 # vLLM takes one of these as --max-lora-rank, and no adapter above the last.
@@ -100,9 +101,10 @@ def prove(base: Path, adapter: Path, probes: Path, dtype: Dtype, attention: Atte
 
 
 def copy_adapter(source: Path, target: Path) -> None:
-    """The two files that make a PEFT adapter, under a base name without machine paths."""
+    """The two files that make a PEFT adapter, under a base name without machine paths, and its stamp."""
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source / "adapter_model.safetensors", target / "adapter_model.safetensors")
+    for name in ("adapter_model.safetensors", STAMP):
+        shutil.copyfile(source / name, target / name)
     config = json.loads((source / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = Path(config["base_model_name_or_path"]).name
     if isinstance(config["target_modules"], list):

@@ -13,6 +13,7 @@ from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 
 from intentfold.models import add_adapter, chosen_dtype, load
+from intentfold.prompts.stamp import Stamp, write_stamp
 from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
 from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
@@ -116,6 +117,7 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     for extra in ("README.md", "training_args.bin"):
         (out / "adapter" / extra).unlink(missing_ok=True)
     shutil.rmtree(out / "adapter" / TEACHER, ignore_errors=True)
+    write_stamp(out / "adapter", Stamp("tracker", facts["template"]))
     budget = next(callback for callback in trainer.callback_handler.callbacks if isinstance(callback, CpuBudget))
     outcome = {
         "steps": trainer.state.global_step,
