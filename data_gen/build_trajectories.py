@@ -115,7 +115,7 @@ def requests(args: Arguments, domain: Domain) -> tuple[dict[Wording, list[Any]],
             sources[split] = builtin_requests(args.trajectories[split], rng, bank(split, 0, "trajectory_"))
         return sources, skipped
     if args.data is None:
-        found: Any = builtin_records(150, random.Random(f"{args.seed}/trip"))
+        found: Any = builtin_records(600, random.Random(f"{args.seed}/trip"))
     else:
         found, skipped = load_goals(args.data / "webshop") if domain == "shop" else load_records(args.data / "travelplanner")
     for source in found:

@@ -45,7 +45,7 @@ class Mix:
     turns: tuple[int, int] = (4, 8)
 
 
-MIXES: dict[Domain, Mix] = {"shop": Mix(0.66, 0.9, 0.51), "trip": Mix(0.81, 0.47, 0.47)}
+MIXES: dict[Domain, Mix] = {"shop": Mix(0.67, 0.78, 0.5), "trip": Mix(0.81, 0.47, 0.47)}
 
 
 def build_trajectory(

@@ -148,7 +148,7 @@ def choose(environment: Record, intention: Sequence[Requirement]) -> dict[str, A
 Choices = dict[frozenset[int], tuple[float, list[Any]]]
 
 
-def _keep(choices: Choices, met: frozenset[int], price: float, choice: list[Any]) -> None:
+def _keep(choices: dict[frozenset[Any], tuple[float, list[Any]]], met: frozenset[Any], price: float, choice: list[Any]) -> None:
     if met not in choices or price < choices[met][0]:
         choices[met] = (price, choice)
 
@@ -201,30 +201,39 @@ def _stay_choices(environment: Record, intention: Sequence[Requirement]) -> Choi
 
 
 def _meal_choices(environment: Record, intention: Sequence[Requirement]) -> Choices:
-    """For every set of cuisine requirements the cheapest restaurant a part; a city without a meal gets its cheapest one."""
+    """The cheapest meals for every set of cuisine requirements, each city with one at least: exact, over what a set covers.
+
+    A meal covers its city and those parts of the requirements that it serves; of meals that cover the same only the
+    cheapest one is looked at.
+    """
     wanted = [n for n, r in enumerate(intention) if normalise(r.field) == "cuisine"]
+    parts = [(n, normalise(part)) for n in wanted for part in intention[n].split()[0]]
+    serving = {n: _places(environment, intention[n].scope) for n in wanted}
+    cheapest: dict[frozenset[Any], tuple[float, dict[str, str]]] = {}
+    cities = [city["name"] for city in environment["cities"]]
+    for city in cities:
+        for restaurant in environment["restaurants"][city]:
+            kitchens = set(map(normalise, restaurant["cuisines"]))
+            covers = frozenset((city, *(pair for pair in parts if pair[1] in kitchens and city in serving[pair[0]])))
+            if covers not in cheapest or restaurant["cost"] < cheapest[covers][0]:
+                cheapest[covers] = (restaurant["cost"], {"city": city, "name": restaurant["name"]})
+    covered: dict[frozenset[Any], tuple[float, list[Any]]] = {frozenset(): (0.0, [])}
+    for covers, (price, meal) in cheapest.items():
+        for before, (spent, meals) in list(covered.items()):
+            _keep(covered, before | covers, spent + price, [*meals, meal])
+    possible = {city for city in cities if environment["restaurants"][city]}
     joint: Choices = {}
-    for chosen in product((False, True), repeat=len(wanted)):
-        met = frozenset(n for n, taken in zip(wanted, chosen, strict=True) if taken)
-        meals: list[dict[str, str]] = []
-        served = True
-        for n in sorted(met):
-            parts, operator = intention[n].split()
-            found = [_cheapest(environment, _places(environment, intention[n].scope), part) for part in parts]
-            ready = [meal for meal in found if meal is not None]
-            if operator == "or":
-                ready = sorted(ready, key=lambda meal: _named(environment, "meals", meal)["cost"])[:1]
-            served = served and bool(ready) and (operator == "or" or len(ready) == len(parts))
-            meals += [meal for meal in ready if meal not in meals]
-        if not served:
-            continue
-        fed = {meal["city"] for meal in meals}
-        for city in environment["cities"]:
-            plain = None if city["name"] in fed else _cheapest(environment, [city["name"]], None)
-            meals += [] if plain is None else [plain]
-        price = sum(_named(environment, "meals", meal)["cost"] for meal in meals) * environment["party"]
-        _keep(joint, met, price, meals)
+    for covers, (price, meals) in covered.items():
+        if possible <= covers:
+            met = frozenset(n for n in wanted if _served(n, intention[n], covers))
+            _keep(joint, met, price * environment["party"], meals)
     return joint
+
+
+def _served(number: int, requirement: Requirement, covers: frozenset[Any]) -> bool:
+    parts, operator = requirement.split()
+    served = [(number, normalise(part)) in covers for part in parts]
+    return all(served) if operator == "and" else any(served)
 
 
 def _sights(environment: Record, intention: Sequence[Requirement]) -> list[dict[str, str]]:
@@ -237,16 +246,6 @@ def _sights(environment: Record, intention: Sequence[Requirement]) -> list[dict[
                     names = [name for name in environment["attractions"][city] if normalise(name) == normalise(part)]
                     found += [{"city": city, "name": name} for name in names]
     return [entry for n, entry in enumerate(found) if entry not in found[:n]]
-
-
-def _cheapest(environment: Record, cities: Sequence[str], cuisine: str | None) -> dict[str, str] | None:
-    offers = [
-        (restaurant["cost"], n, {"city": city, "name": restaurant["name"]})
-        for n, city in enumerate(cities)
-        for restaurant in environment["restaurants"][city]
-        if cuisine is None or normalise(cuisine) in map(normalise, restaurant["cuisines"])
-    ]
-    return min(offers, key=lambda offer: offer[:2])[2] if offers else None
 
 
 def _cities(environment: Record, scope: str | None) -> list[str]:
