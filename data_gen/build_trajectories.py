@@ -119,9 +119,9 @@ def requests(args: Arguments, domain: Domain) -> tuple[dict[Wording, list[Any]],
     else:
         found, skipped = load_goals(args.data / "webshop") if domain == "shop" else load_records(args.data / "travelplanner")
     for source in found:
-        split = split_of(source.origin, domain, shares=SHARES)
-        assert split != "held_out_family"
-        sources[split].append(source)
+        part = split_of(source.origin, domain, shares=SHARES)
+        assert part != "held_out_family"
+        sources[part].append(source)
     return sources, skipped
 
 

@@ -122,8 +122,8 @@ def main(argv: list[str] | None = None) -> None:
         actions = [score_actions(t, own) for t, own in zip(trajectories, acted, strict=True)]
         measured[arm] = [report.measure(*scores) for scores in zip(intentions, actions, strict=True)]
         rows += report.rows(arm, ACTOR, trajectories, measured[arm])
-        for t, *parts in zip(trajectories, predicted, acted, intentions, actions, strict=True):
-            written += report.turn_records(arm, t, *parts)
+        for parts in zip(trajectories, predicted, acted, intentions, actions, strict=True):
+            written += report.turn_records(arm, *parts)
     rows += report.agreement_rows(ACTOR, trajectories, measured)
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():

@@ -15,11 +15,16 @@ Place = tuple[str, str | None]
 class World(Protocol):
     """One environment and the user's opening in it. `request` is what is said first, `wishes` what it states (must-haves)."""
 
-    domain: Domain
-    origin: str
-    license: str
-    environment: Mapping[str, Any]
-    wishes: tuple[Requirement, ...]
+    @property
+    def domain(self) -> Domain: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def license(self) -> str: ...
+    @property
+    def environment(self) -> Mapping[str, Any]: ...
+    @property
+    def wishes(self) -> tuple[Requirement, ...]: ...
 
     def request(self, bank: Bank, rng: random.Random) -> str:
         """The opening words; every wish's value stands in them."""

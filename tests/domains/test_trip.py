@@ -115,10 +115,12 @@ def every_plan():
 
 WISHES = [
     need("budget", "at most $500"), need("budget", "at most $620"), need("room type", "entire home/apt", scope="North"),
-    need("room type", "shared room", scope="North"), need("cuisine", "Italian", scope="Ben"), need("cuisine", "Chinese and French"),
+    need("room type", "shared room", scope="North"), need("cuisine", "Italian", scope="Ben"),
+    need("cuisine", "Chinese and French"),
     need("cuisine", "Italian or Chinese", scope="North"), need("transport", "no self-driving", scope="the way out"),
     need("departure", "after 12:00", scope="the way out"), need("house rule", "smoking allowed"), need("transport", "no flight"),
-    need("attraction", "Clock Tower", scope="South"), need("attraction", "Castle"), need("stay rating", "at least 4", scope="North"),
+    need("attraction", "Clock Tower", scope="South"), need("attraction", "Castle"),
+    need("stay rating", "at least 4", scope="North"),
 ]  # fmt: skip
 
 

@@ -10,10 +10,15 @@ from intentfold.prompts.match_judge import match_judge_prompt
 from intentfold.runtime.roles import Backend, BackendError, Completion
 
 MAX_TOKENS = 256
+# Questions a call: one that fails takes at most these with it.
+CALL = 32
 
 
 class JudgeMatcher:
-    """Asks a backend for the pairs; it never sees a priority, so none can guide it. Empty sides are not asked about."""
+    """Asks a backend for the pairs; it never sees a priority, so none can guide it. Empty sides are not asked about.
+
+    A question that was not answered is not asked again within a run; through a journal, a run that starts again asks it.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -29,12 +34,14 @@ class JudgeMatcher:
         prompts = [match_judge_prompt(*([(a.field, a.value, a.scope) for a in side] for side in questions[n])) for n in asked]
         missing: dict[int, str] = {}
         answered: dict[int, Completion] = {}
-        if prompts:
+        for start in range(0, len(prompts), CALL):
+            call = prompts[start : start + CALL]
             try:
-                answered = dict(enumerate(self.backend.complete(prompts, MAX_TOKENS)))
+                done = dict(enumerate(self.backend.complete(call, MAX_TOKENS)))
             except BackendError as error:
-                answered, reason = dict(error.finished), str(error)
-                missing = {place: reason for place in range(len(prompts)) if place not in answered}
+                done = error.finished
+                missing |= {start + place: str(error) for place in range(len(call)) if place not in done}
+            answered |= {start + place: completion for place, completion in done.items()}
         found: list[Pairs | Failed] = [()] * len(questions)
         for place, number in enumerate(asked):
             if place in missing:
