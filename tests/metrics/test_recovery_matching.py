@@ -53,6 +53,8 @@ MATCHES = [
     ),
     # Most pairs first: taking the equal field for the second would leave the first alone.
     ([a("seats", "blue"), a("color", "blue")], [a("color", "blue"), a("frame", "blue")], ((0, 1), (1, 0))),
+    # Two equal fields would be two pairs, one after the other three.
+    ([a("a b", "2"), a("a b c", "2"), a("a b x", "2")], [a("a b", "2"), a("a b c", "2"), a("c", "2")], ((0, 1), (1, 2), (2, 0))),
     ([a("color", "blue", priority=None)], [a("color", "blue")], ((0, 0),)),  # a missing priority matches all the same
 ]
 
