@@ -122,7 +122,8 @@ def read_trajectories(path: Path) -> list[Trajectory]:
 def as_episode(trajectory: Trajectory, *, carry: bool = False) -> Episode:
     """The trajectory as an episode, whose oracle edits are the differences of its intentions: what trackers train on.
 
-    It serves tracking alone: there is no grader behind it, and it has no turn-matched dialogue. Where an intention is
+    It serves tracking alone: there is no grader behind it, no turn-matched dialogue and no verified stale item, and its
+    load of 1 stands for none. Where an intention is
     missing, `carry` leaves the state as it was (for replay: nobody learns from that), else `ValueError` is raised.
     """
     turns, state = [], IntentState()

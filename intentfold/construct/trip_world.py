@@ -135,8 +135,8 @@ def _plain(name: str) -> bool:
 
 
 _PLACES = ("Avelin", "Brackmoor", "Castrell", "Dunhollow", "Eastmere", "Ferrowby", "Glimmock", "Harvold", "Islanne", "Jorvane",
-           "Kestwick", "Lorimar", "Millden", "Northay", "Ollerton Bay", "Pinecrest", "Quarrow", "Stonewick", "Tarnmouth",
-           "Umberley", "Valdore", "Westerholm", "Yarrowfield")  # fmt: skip
+           "Kestwick", "Lorimar", "Millden", "Northay", "Ollerton Bay", "Pinecrest", "Quarrow", "Redvale", "Stonewick",
+           "Tarnmouth", "Umberley", "Valdore", "Westerholm", "Yarrowfield")  # fmt: skip
 _SIGHTS = (
     "Harbour Museum",
     "Old Mill",

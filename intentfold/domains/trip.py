@@ -46,6 +46,8 @@ def fault(environment: Record, action: Record) -> str:
     Every leg and city needs its own; every name stands in the records; the booked nights are those of the trip and no
     fewer than the minimum stay; the rooms hold the party.
     """
+    if absent := [part for part in ("legs", "stays", "meals", "attractions") if not isinstance(action.get(part), list)]:
+        return f"no list of {absent[0]}"
     if len(action["legs"]) != len(environment["legs"]):
         return f"{len(environment['legs'])} legs, but {len(action['legs'])} are planned"
     for leg, chosen in zip(environment["legs"], action["legs"], strict=True):

@@ -77,7 +77,9 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
             "plant based", "low carb", "low sodium", "low sugar", "high protein", "non gmo", "certified organic", "lactose free",
         ),
         "pack": ("pack of 1", "pack of 2", "pack of 3", "pack of 4", "pack of 6", "pack of 8", "pack of 12"),
-        "ingredients": ("natural ingredients", "simple ingredients", "no artificial flavors", "real fruit"),
+        "ingredients": (
+            "natural ingredients", "simple ingredients", "quality ingredients", "no artificial flavors", "real fruit",
+        ),
         "wrapping": ("individually wrapped", "ready to eat", "resealable bag", "gift basket"),
     },
     "beauty": {
@@ -102,7 +104,9 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "sound": ("noise cancelling", "stereo sound", "hands free", "surround sound"),
         "picture": ("1080p", "high definition", "ultra hd", "high resolution", "optical zoom", "4k"),
         "speed": ("high speed", "quad core", "high performance", "high power", "dual band"),
-        "make": ("heavy duty", "gold plated", "tempered glass", "water resistant", "light weight", "carrying case"),
+        "make": (
+            "heavy duty", "gold plated", "tempered glass", "water resistant", "light weight", "aluminum alloy", "carrying case",
+        ),
         "setup": ("easy to install", "easy to use", "plug in", "easy to carry"),
         "size": ("6 ft", "10 ft", "25 ft", "small", "large", "32 inch"),
     },

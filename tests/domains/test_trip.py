@@ -67,6 +67,8 @@ def test_verdicts(action, requirement, expected) -> None:
 
 FAULTS = [
     (PLAN, ""),
+    ({}, "no list of legs"),
+    (plan(meals=None), "no list of meals"),
     (plan(legs=["F1", "self-driving"]), "3 legs"),
     (plan(legs=["F3", "self-driving", "F3"]), "no leg 'F3'"),
     (plan(legs=["F1", "taxi", "F3"]), "no leg 'taxi'"),

@@ -66,6 +66,8 @@ def score_intentions(
     """One score a turn of every trajectory; `predicted` holds the cumulative intention after each turn.
 
     Raises `ValueError` where turns and predictions do not pair. A turn without a gold intention is a data error.
+    The matcher pairs with the gold alone; changes against the previous prediction are told by rule, whoever matches. An
+    unmatched prediction may be a fixed parameter of the task that no gold names: precision is to be read so (appendix F).
     """
     questions: list[tuple[Sequence[Atom], Sequence[Atom]]] = []
     for trajectory, states in zip(trajectories, predicted, strict=True):
