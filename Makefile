@@ -1,4 +1,5 @@
 # make demo [DATA=path]   a small pretrained model learns to fold intent; table and report under runs/demo
+# make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +7,9 @@ BIN := $(VENV)/bin
 DATA ?=
 MODEL := models/smollm2-135m-instruct
 
-.PHONY: install model demo test lint clean
+RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
+
+.PHONY: install model demo recovery test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -21,6 +24,12 @@ $(MODEL)/config.json: $(VENV)/installed
 
 demo: install model
 	$(BIN)/python scripts/demo.py $(if $(DATA),--data $(DATA))
+
+recovery: install model
+	$(RUN) data_gen/build_trajectories.py --config configs/data_gen/build_trajectories/recovery.yaml $(if $(DATA),--data $(DATA))
+	$(RUN) data_gen/mine_examples.py --config configs/data_gen/mine_examples/recovery.yaml
+	$(RUN) -m accelerate.commands.launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/recovery.yaml
+	$(RUN) eval/intention_recovery.py --config configs/eval/intention_recovery/recovery.yaml
 
 lint: install
 	$(BIN)/ruff check .

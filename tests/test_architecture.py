@@ -15,8 +15,8 @@ SCRIPTS = sorted(path for folder in ("data_gen", "train", "eval") for path in (R
 # Floors from the ground up; a module may import its own package, its floor as named, and every floor below.
 FLOORS = [
     {"records", "task", "intent", "dialogue", "asset"},
-    {"codec", "prompts", "example", "trace", "config"},
-    {"graders", "sources", "runtime"},
+    {"codec", "prompts", "example", "trace", "trajectory", "config"},
+    {"graders", "sources", "runtime", "domains"},
     {"construct", "mining", "metrics"},
     {"models", "training"},
 ]
@@ -24,7 +24,7 @@ WITHIN = {
     ("runtime", "graders"), ("sources", "graders"), ("training", "models"),
     ("task", "records"), ("intent", "records"), ("intent", "task"), ("dialogue", "records"),
     ("asset", "records"), ("asset", "intent"),
-    ("prompts", "codec"), ("trace", "codec"), ("example", "codec"),
+    ("prompts", "codec"), ("trace", "codec"), ("example", "codec"), ("trajectory", "trace"),
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}
 HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py", "runtime/decoding.py")

@@ -18,7 +18,7 @@ POOLS: dict[str, tuple[float, float]] = {
 }
 
 
-def split_of(origin: str, family: str, held_out: Sequence[str] = ()) -> Split:
+def split_of(origin: str, family: str, held_out: Sequence[str] = (), shares: Sequence[tuple[Split, float]] = SHARES) -> Split:
     """The split of an origin: a fixed function of family and origin, so that every build agrees.
 
     Each family is cut at the same shares, so the split is stratified by family.
@@ -27,11 +27,11 @@ def split_of(origin: str, family: str, held_out: Sequence[str] = ()) -> Split:
         return "held_out_family"
     place = _place("split", family, origin)
     edge = 0.0
-    for split, share in SHARES:
+    for split, share in shares:
         edge += share
         if place < edge:
             return split
-    return SHARES[-1][0]
+    return shares[-1][0]
 
 
 def in_pool(origin: str, family: str, pool: str) -> bool:

@@ -19,9 +19,9 @@ Bank = Mapping[str, tuple[str, ...]]
 
 
 @cache
-def bank(wording: Wording, per_act: int = 0) -> Bank:
-    """Act -> templates; of each act the first `per_act`, all of them for 0."""
-    path = Path(__file__).parent / "wording" / f"{wording}.yaml"
+def bank(wording: Wording, per_act: int = 0, prefix: str = "") -> Bank:
+    """Act -> templates; of each act the first `per_act`, all of them for 0. `prefix` names another set of banks."""
+    path = Path(__file__).parent / "wording" / f"{prefix}{wording}.yaml"
     data = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {act: tuple(templates[: per_act or None]) for act, templates in data.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from intentfold.dialogue import Turn
 from intentfold.graders import Grade
@@ -20,7 +20,10 @@ Control = Literal["clean", "drift", "no_drift", "oracle_state"]
 CONTROLS: tuple[Control, ...] = ("clean", "drift", "no_drift", "oracle_state")
 
 
-def spread(episodes: Sequence[Episode], limit: int) -> list[Episode]:
+T = TypeVar("T")
+
+
+def spread(episodes: Sequence[T], limit: int) -> list[T]:
     """`limit` episodes spread evenly over a file that stands family by family; all of them for 0."""
     if not 0 < limit < len(episodes):
         return list(episodes)

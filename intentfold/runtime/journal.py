@@ -67,7 +67,10 @@ class JournaledBackend:
         return self.backend.name
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
-        """Completions from the journal, or from the backend and then in the journal."""
+        """Completions from the journal, or from the backend and then in the journal.
+
+        Raises `BackendError` at the first chunk that fails, with all that is in the journal by then as `finished`.
+        """
         name = self.name
         keys = [content_hash(canonical_json([name, max_tokens, to_messages(prompt)])) for prompt in prompts]
         missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in self.journal.entries}
@@ -79,7 +82,10 @@ class JournaledBackend:
                 done = dict(enumerate(self.backend.complete([prompt for _, prompt in chunk], max_tokens)))
             except BackendError as error:
                 self._keep(chunk, error.finished)
-                raise
+                answered = {
+                    n: from_json(Completion, self.journal.entries[k]) for n, k in enumerate(keys) if k in self.journal.entries
+                }
+                raise BackendError(str(error), answered) from error
             self._keep(chunk, done)
             self.progress(len(chunk))
         return [from_json(Completion, self.journal.entries[key]) for key in keys]

@@ -32,8 +32,11 @@ class Failing:
 
 def test_a_run_that_failed_asks_only_for_what_is_missing(tmp_path) -> None:
     first = Failing(fails_at=2)
-    with pytest.raises(BackendError, match="connection lost"):
+    with pytest.raises(BackendError, match="connection lost") as error:
         JournaledBackend(first, Journal(tmp_path / "j"), chunk=3).complete(PROMPTS, 8)
+    # What came back stands at its place among the caller's prompts, whatever chunk it was in.
+    assert len(error.value.finished) == 4
+    assert all(completion.text == str(place) for place, completion in error.value.finished.items())
     again = Failing()
     progress = []
     found = JournaledBackend(again, Journal(tmp_path / "j"), chunk=3, progress=progress.append).complete(PROMPTS, 8)

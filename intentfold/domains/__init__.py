@@ -1,0 +1,1 @@
+"""The environments that trajectories act in: what an action is, what it satisfies, and a scripted actor."""

@@ -1,0 +1,36 @@
+"""Domains by name, and what is the same in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from intentfold.domains import shop, trip
+from intentfold.domains.verdicts import Verdict
+from intentfold.trajectory import Domain, Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A domain's rules: scope, validity of an action, verdict on a requirement, and the scripted actor."""
+
+    in_scope: Callable[[Requirement], bool]
+    is_budget: Callable[[Requirement], bool]
+    fault: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+    verdict: Callable[[Mapping[str, Any], Mapping[str, Any], Requirement], Verdict]
+    choose: Callable[[Mapping[str, Any], Sequence[Requirement]], dict[str, Any]]
+
+
+RULES: dict[Domain, Rules] = {
+    "shop": Rules(shop.in_scope, shop.is_budget, shop.fault, shop.verdict, shop.choose),
+    "trip": Rules(trip.in_scope, trip.is_budget, trip.fault, trip.verdict, trip.choose),
+}
+
+
+def unmet(
+    domain: Domain, environment: Mapping[str, Any], action: Mapping[str, Any], intention: Sequence[Requirement]
+) -> tuple[Requirement, ...]:
+    """The requirements in scope that the action does not satisfy."""
+    rules = RULES[domain]
+    return tuple(r for r in intention if rules.in_scope(r) and rules.verdict(environment, action, r) != "satisfied")
