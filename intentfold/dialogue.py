@@ -74,3 +74,15 @@ class Output:
         """All that can be read in it, a piece a line: the reply, the calls, the files."""
         calls = [f"{c.name} {' '.join(f'{k}={v}' for k, v in c.arguments.items())} {c.result}" for c in self.calls]
         return "\n".join([self.reply, *calls, *(f"{file.path}\n{file.text}" for file in self.files)])
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionStep:
+    """The result before, the correction, the result after (LiveAsset, 3.2), and the user's messages up to the correction."""
+
+    __pydantic_config__ = RECORD
+
+    before: Output
+    correction: str
+    after: Output
+    messages: Mapping[str, str] = field(hash=False)

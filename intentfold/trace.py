@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from intentfold.asset import Verdict
-from intentfold.dialogue import Dialogue, Output, Turn
+from intentfold.dialogue import CorrectionStep, Dialogue, Output, Turn
 from intentfold.intent import Edit, IntentState
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 from intentfold.task import SourceTask
@@ -132,18 +131,6 @@ class Exchange:
     act: Act
     user: str
     output: Output
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectionStep:
-    """The result before, the correction, the result after (LiveAsset, 3.2), and the user's messages up to the correction."""
-
-    __pydantic_config__ = RECORD
-
-    before: Output
-    correction: str
-    after: Output
-    messages: Mapping[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Verdicts as text: the verdict first, in a few tokens, then a reason for unmet alone.
 
-    met
-    unmet: the disclosure is not the last line
-    not applicable
+met
+unmet: the disclosure is not the last line
+not applicable
 """
 
 from __future__ import annotations

@@ -109,10 +109,10 @@ def status(verdicts: Iterable[Verdict | None]) -> Status:
 class Checker:
     """Checks outputs against intents. It stands on its own around any agent:
 
-        checker = Checker(ModelJudge(InProcessBackend(base, adapter="runs/checker/sft/adapter")), intents)
-        check = checker.check(Output(reply, files=(File("script.md", text),)), dialogue)
-        for finding in check.of("unmet"):
-            print(finding.text, "-", finding.reason)
+    checker = Checker(ModelJudge(InProcessBackend(base, adapter="runs/checker/sft/adapter")), intents)
+    check = checker.check(Output(reply, files=(File("script.md", text),)), dialogue)
+    for finding in check.of("unmet"):
+        print(finding.text, "-", finding.reason)
     """
 
     def __init__(self, judge: Judge, intents: Sequence[ContextualIntent]) -> None:

@@ -27,7 +27,7 @@ def interact(
     split: Split,
     budget: int,
 ) -> tuple[LearningHistory, Ledger]:
-    """Let the user correct the worker's results, at most `budget` times.
+    """Let the user correct the worker's results; it speaks at most `budget` times after its request.
 
     The history holds what both sides saw; the ledger what was wanted and how each result was assessed. Raises
     `AuditError` where a message says something else than was selected.
@@ -41,12 +41,14 @@ def interact(
     message, closing = user.request(), ""
     while True:
         dialogue = _dialogue(exchanges, message)
-        draft = exchanges[-1].output if act == "correction" else None
+        draft = next((exchange.output for exchange in reversed(exchanges) if not asks(exchange.output)), None)
         output = worker.work(Job(dialogue, draft=draft))
         exchanges.append(Exchange(act, message, output))
         raised.append(about)
         if asks(output):
             assessments.append(())
+            if len(exchanges) > budget:
+                break
             answer = user.answer(asked(output, family, user.words))
             message, act, about = answer.text, "answer", (answer.raised, (), answer.stated)
             continue
@@ -56,7 +58,7 @@ def interact(
         if feedback is None:
             closing = user.accept()
             break
-        if sum(exchange.act == "correction" for exchange in exchanges) == budget:
+        if len(exchanges) > budget:
             break
         checked = audit(feedback.text, feedback.raised, family.name, output, user.words)
         if not checked.passed:
@@ -86,4 +88,3 @@ def _dialogue(exchanges: Sequence[Exchange], message: str) -> Dialogue:
     for exchange in exchanges:
         turns += [Turn("user", exchange.user), Turn("assistant", exchange.output.reply)]
     return (*turns, Turn("user", message))
-

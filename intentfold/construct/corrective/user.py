@@ -47,9 +47,7 @@ class Selector:
         unmet = [found.key for found in assessments if found.verdict == "unmet"]
         regressions = tuple(key for key in unmet if key in self.once_met)
         self.once_met |= {found.key for found in assessments if found.verdict == "met"}
-        order = sorted(
-            (key for key in unmet if key not in regressions), key=lambda key: (self.raised[key], rng.random())
-        )
+        order = sorted((key for key in unmet if key not in regressions), key=lambda key: (self.raised[key], rng.random()))
         concerns: list[str] = []
         if order:
             few = 1 if rng.random() < ALONE else rng.choice((2, 3))
@@ -85,7 +83,7 @@ class SimulatedUser:
     def answer(self, key: str) -> Feedback:
         """The answer to a clarification question about one requirement, from the specification."""
         if key not in self.requirements:
-            return Feedback("No, nothing particular there.", ())
+            return Feedback(self._frame("no_wish"), ())
         return Feedback(self._say(key, "want", ""), (key,), stated=(key,))
 
     def review(self, assessments: Sequence[Assessment]) -> Feedback | None:

@@ -25,9 +25,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 def bank(wording: Wording) -> Mapping[str, Any]:
     """Family -> criterion -> act -> templates; `frames` holds what belongs to no family."""
     path = Path(__file__).parent / "wording" / f"{wording}.yaml"
-    found: Mapping[str, Any] = yaml.load(
-        path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    )
+    found: Mapping[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return found
 
 

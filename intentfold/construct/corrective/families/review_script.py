@@ -60,10 +60,9 @@ def tastes(rng: random.Random) -> dict[str, str]:
 
 def render(v: Mapping[str, str], states: States) -> Output:
     limit = int(v["limit"])
-    title = f"The {v['product']}".split()
-    more = {"met": [], "near": "tested here again by me today".split(), "unmet": "tested by someone who has tried them all before".split()}
-    size = {"met": len(title), "near": limit + 1, "unmet": limit + 4}[states["short_title"]]
-    title = (title + more[states["short_title"]])[:size]
+    more = {"met": "", "near": " tested here again by me today", "unmet": " tested by someone who has tried them all before"}
+    title = f"The {v['product']}{more[states['short_title']]}".split()
+    title = title[: {"met": limit, "near": limit + 1, "unmet": limit + 4}[states["short_title"]]]
     routine = {
         "met": f"On {v['routine']}, {v['feature']} means one step less.",
         "near": f"It offers {v['feature']}. Hello, {v['routine']}!",
@@ -76,7 +75,11 @@ def render(v: Mapping[str, str], states: States) -> Output:
         "absent": "",
     }[states["own_timing"]]
     price = f"It costs {v['price']} euros." if states["price_lookup"] != "unmet" else f"It costs about {v['rounded']} euros."
-    hype = {"met": "The build feels solid.", "near": f"The build feels solid, almost {v['hype']}.", "unmet": f"It is {v['hype']}!"}
+    hype = {
+        "met": "The build feels solid.",
+        "near": f"The build feels solid, almost {v['hype']}.",
+        "unmet": f"It is {v['hype']}!",
+    }
     advert = f"Paid partnership with {v['sponsor']}."
     closing = "Tell me what you would use it for."
     disclosure = states["disclosure_last"]

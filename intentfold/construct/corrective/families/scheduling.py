@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from intentfold.construct.corrective.work import (
     MET,
@@ -102,7 +103,7 @@ def _minutes(time: str) -> int:
 
 def buffer_time(v: Mapping[str, str], output: Output) -> Finding:
     events = _events(output)
-    for one, other in zip(events, events[1:], strict=False):
+    for one, other in pairwise(events):
         gap = _minutes(other["start"]) - _minutes(one["start"]) - int(one["minutes"])
         if one["day"] == other["day"] and gap < int(v["buffer"]):
             found = almost if gap else unmet
