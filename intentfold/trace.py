@@ -194,7 +194,9 @@ class LearningHistory:
 class PrivateRequirement:
     """One requirement of the private specification, with the words in which an asset would hold it.
 
-    `fact` is the user's own statement behind it, empty where there is none; `novel` marks what training never shows.
+    `fact` is the user's own statement behind it, empty where there is none; `contradicts` says that a result which fails
+    the requirement goes against it. `needs` are the values that the requirement's words hold: who has seen none of them
+    cannot have learned it. `novel` marks what training never shows.
     """
 
     __pydantic_config__ = RECORD
@@ -204,6 +206,8 @@ class PrivateRequirement:
     explanation: str
     requirement: str
     fact: str
+    contradicts: bool
+    needs: tuple[str, ...]
     weight: float
     novel: bool
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from intentfold.asset import ContextualIntent, Part, Verdict
-from intentfold.codec.verdict import Judgement, decode_verdict
+from intentfold.codec.verdict import VERDICTS, Judgement, decode_verdict
 from intentfold.dialogue import Dialogue, Output
 from intentfold.prompts.checker import checker_prompt
 from intentfold.records import RECORD
-from intentfold.runtime.roles import Backend
+from intentfold.runtime.roles import Backend, Prompt
 
 MAX_TOKENS = 64
 Status = Literal["met", "unmet", "not_applicable", "not_assessed"]
@@ -36,11 +37,42 @@ class Judge(Protocol):
         ...
 
 
-class ModelJudge:
-    """A language model as the judge, through any backend; the prompts of one output share their trunk."""
+@runtime_checkable
+class Scorer(Protocol):
+    """A backend that also tells how likely each of some options is to come next."""
 
-    def __init__(self, backend: Backend, *, explanation: bool = True, max_tokens: int = MAX_TOKENS) -> None:
-        self.backend, self.explanation, self.max_tokens = backend, explanation, max_tokens
+    def option_logprobs(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
+        """Log-probability of the first token of each option, one list a prompt, in order."""
+        ...
+
+
+def probabilities(scorer: Scorer, prompts: Sequence[Prompt]) -> list[tuple[float, ...]]:
+    """How likely met, unmet and not applicable are after each prompt, among the three."""
+    rows = scorer.option_logprobs(prompts, list(VERDICTS.values()))
+    return [tuple(math.exp(x - max(row)) / sum(math.exp(y - max(row)) for y in row) for x in row) for row in rows]
+
+
+def decide(found: Sequence[float], threshold: float) -> Verdict:
+    """The verdict that probabilities of (met, unmet, not applicable) give at a threshold for unmet."""
+    met, unmet, not_applicable = found
+    if unmet >= threshold:
+        return "unmet"
+    return "met" if met >= not_applicable else "not_applicable"
+
+
+class ModelJudge:
+    """A language model as the judge, through any backend; the prompts of one output share their trunk.
+
+    With a `threshold` (chosen on validation) the verdict is read from the probabilities of the verdicts' first tokens
+    instead of the text, which still gives the reason; the backend must be a `Scorer` then.
+    """
+
+    def __init__(
+        self, backend: Backend, *, explanation: bool = True, threshold: float | None = None, max_tokens: int = MAX_TOKENS
+    ) -> None:
+        if threshold is not None and not isinstance(backend, Scorer):
+            raise ValueError(f"threshold: the backend {backend.name} gives no probabilities")
+        self.backend, self.explanation, self.threshold, self.max_tokens = backend, explanation, threshold, max_tokens
 
     @property
     def name(self) -> str:
@@ -50,7 +82,14 @@ class ModelJudge:
     def judge(self, dialogue: Dialogue, output: Output, questions: Sequence[Question]) -> list[Judgement | None]:
         """Judgements as the model wrote them; text that is no verdict is None."""
         prompts = [checker_prompt(dialogue, output, q.intent, q.part, explanation=self.explanation) for q in questions]
-        return [decode_verdict(completion.text) for completion in self.backend.complete(prompts, self.max_tokens)]
+        written = [decode_verdict(completion.text) for completion in self.backend.complete(prompts, self.max_tokens)]
+        if self.threshold is None or not isinstance(self.backend, Scorer):
+            return written
+        verdicts = [decide(found, self.threshold) for found in probabilities(self.backend, prompts)]
+        return [
+            text if text is not None and text.verdict == verdict else Judgement(verdict)
+            for text, verdict in zip(written, verdicts, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,38 @@ class InProcessBackend:
                 completions[position] = Completion(text, len(rows[position]), len(ids), stopped)
         return [completions[position] for position in range(len(rows))]
 
+    def option_logprobs(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
+        """Log-probability of the first token of each option right after each prompt, one list a prompt, in order.
+
+        What all prompts begin with is computed once. Raises `ValueError` where two options begin with the same token.
+        """
+        import torch
+        from transformers import DynamicCache
+
+        firsts = [self.tokenizer(option, add_special_tokens=False)["input_ids"][0] for option in options]
+        if len(set(firsts)) < len(firsts):
+            raise ValueError(f"options must begin with different tokens, got {list(options)} with {firsts}")
+        found: list[list[float]] = []
+        for start in range(0, len(prompts), self.batch_size):
+            rows = [self.prompt_ids(prompt) for prompt in prompts[start : start + self.batch_size]]
+            shared = min(_alike(rows), min(map(len, rows)) - 1)
+            longest, device = max(map(len, rows)), self.model.device
+            rests = [row[shared:] + [0] * (longest - len(row)) for row in rows]
+            ends = torch.tensor([len(row) - shared - 1 for row in rows], device=device)
+            cache = DynamicCache(config=self.model.config)
+            with torch.inference_mode():
+                if shared:
+                    prefix = torch.tensor([rows[0][:shared]], device=device)
+                    self.model(input_ids=prefix, past_key_values=cache, use_cache=True, logits_to_keep=1)
+                    cache.batch_repeat_interleave(len(rows))
+                # Padding stands on the right, where nothing that counts looks at it.
+                logits_BTV = self.model(
+                    input_ids=torch.tensor(rests, device=device), past_key_values=cache, use_cache=True
+                ).logits
+                last_BV = logits_BTV[torch.arange(len(rows), device=device), ends].float()
+            found += torch.log_softmax(last_BV, -1)[:, firsts].tolist()
+        return found
+
     def prompt_ids(self, prompt: Prompt) -> list[int]:
         """The prompt through the tokenizer's own chat template, up to where the model writes on."""
         return list(
@@ -175,6 +207,12 @@ def _shared_prefix(rows: Sequence[list[int]]) -> int:
     first, last = min(rows), max(rows)
     shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return min(shared, min(map(len, rows)) - 1)
+
+
+def _alike(rows: Sequence[list[int]]) -> int:
+    """How many tokens all rows begin with."""
+    first, last = min(rows), max(rows)
+    return next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -123,12 +123,24 @@ def specification(
     family: Family, scenario: Scenario, keys: Sequence[str], words: Wording, rng: random.Random
 ) -> tuple[PrivateRequirement, ...]:
     """The private requirements of those keys in the words of one bank."""
+    acts = wording.bank(words)[family.name]
     found = []
     for key in keys:
-        criterion = family.criterion(key)
-        fact = ""
-        if "fact" in wording.bank(words)[family.name][key]:
-            fact = wording.say(words, family.name, key, "fact", rng, scenario.values)
-        why, require = (wording.say(words, family.name, key, act, rng, scenario.values) for act in ("why", "require"))
-        found.append(PrivateRequirement(key, criterion.form, why, require, fact, 1.0, criterion.novel))
+        criterion, v = family.criterion(key), scenario.values
+        fact = wording.fill(rng.choice(acts[key].get("fact", [""])), v)
+        why, require = wording.fill(rng.choice(acts[key]["why"]), v), rng.choice(acts[key]["require"])
+        needs = tuple(v[name] for name in wording.fields(require))
+        found.append(
+            PrivateRequirement(
+                key=key,
+                form=criterion.form,
+                explanation=why,
+                requirement=wording.fill(require, v),
+                fact=fact,
+                contradicts=criterion.contradicts,
+                needs=needs,
+                weight=1.0,
+                novel=criterion.novel,
+            )
+        )
     return tuple(found)

@@ -34,6 +34,11 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return _FIELD.sub(lambda match: values[match[1]], template)
 
 
+def fields(template: str) -> tuple[str, ...]:
+    """The names of the template's fields, each once."""
+    return tuple(dict.fromkeys(_FIELD.findall(template)))
+
+
 def say(wording: Wording, family: str, key: str, act: str, rng: random.Random, values: Mapping[str, str]) -> str:
     """One wording of an act of a criterion. Raises `KeyError` where the bank has none."""
     return fill(rng.choice(bank(wording)[family][key][act]), values)
