@@ -64,7 +64,7 @@ def learner_examples(history: LearningHistory, ledger: Ledger) -> Iterator[Examp
     for number in history.corrections():
         step = history.step(number)
         edits, _ = learner.edits(situation, step)
-        ops = sorted({edit.op for edit in edits}) or ["NONE"]
+        ops = sorted({edit.op.lower() for edit in edits}) or ["none"]
         yield Example(
             version=1,
             messages=learner_prompt(situation, step),
@@ -82,7 +82,7 @@ def learner_examples(history: LearningHistory, ledger: Ledger) -> Iterator[Examp
                 mining="oracle",
                 codec="asset",
                 template=learner_template_hash(),
-                phenomena=tuple(op.lower() for op in ops),
+                phenomena=tuple(ops),
             ),
         )
         situation, _ = fold_asset(situation, edits, step.messages)

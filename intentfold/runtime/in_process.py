@@ -103,25 +103,34 @@ class InProcessBackend:
         firsts = [self.tokenizer(option, add_special_tokens=False)["input_ids"][0] for option in options]
         if len(set(firsts)) < len(firsts):
             raise ValueError(f"options must begin with different tokens, got {list(options)} with {firsts}")
+        # The cache of linear attention layers can neither be cut into rows nor go on after padding.
+        linear = "linear_attention" in (getattr(self.model.config.get_text_config(), "layer_types", None) or ())
+        size, device = 1 if linear else self.batch_size, self.model.device
         found: list[list[float]] = []
-        for start in range(0, len(prompts), self.batch_size):
-            rows = [self.prompt_ids(prompt) for prompt in prompts[start : start + self.batch_size]]
-            shared = min(_alike(rows), min(map(len, rows)) - 1)
-            longest, device = max(map(len, rows)), self.model.device
-            rests = [row[shared:] + [0] * (longest - len(row)) for row in rows]
-            ends = torch.tensor([len(row) - shared - 1 for row in rows], device=device)
+        for start in range(0, len(prompts), size):
+            rows = [self.prompt_ids(prompt) for prompt in prompts[start : start + size]]
+            shared = 0 if linear else min(_alike(rows), min(map(len, rows)) - 1)
+            pads = [max(map(len, rows)) - len(row) for row in rows]
+            ids_BT = torch.tensor([[0] * pad + row[shared:] for pad, row in zip(pads, rows, strict=True)], device=device)
+            mask_BT = torch.tensor(
+                [[1] * shared + [0] * pad + [1] * (len(row) - shared) for pad, row in zip(pads, rows, strict=True)], device=device
+            )
+            positions_BT = (mask_BT.cumsum(-1) - 1)[:, shared:].clamp(min=0)
             cache = DynamicCache(config=self.model.config)
             with torch.inference_mode():
                 if shared:
-                    prefix = torch.tensor([rows[0][:shared]], device=device)
-                    self.model(input_ids=prefix, past_key_values=cache, use_cache=True, logits_to_keep=1)
+                    prefix_1P = torch.tensor([rows[0][:shared]], device=device)
+                    self.model(input_ids=prefix_1P, past_key_values=cache, use_cache=True, logits_to_keep=1)
                     cache.batch_repeat_interleave(len(rows))
-                # Padding stands on the right, where nothing that counts looks at it.
-                logits_BTV = self.model(
-                    input_ids=torch.tensor(rests, device=device), past_key_values=cache, use_cache=True
+                logits_B1V = self.model(
+                    input_ids=ids_BT,
+                    attention_mask=mask_BT,
+                    position_ids=positions_BT,
+                    past_key_values=cache,
+                    use_cache=True,
+                    logits_to_keep=1,
                 ).logits
-                last_BV = logits_BTV[torch.arange(len(rows), device=device), ends].float()
-            found += torch.log_softmax(last_BV, -1)[:, firsts].tolist()
+            found += torch.log_softmax(logits_B1V[:, -1].float(), -1)[:, firsts].tolist()
         return found
 
     def prompt_ids(self, prompt: Prompt) -> list[int]:

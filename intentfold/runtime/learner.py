@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -102,6 +102,19 @@ def learn(history: LearningHistory, learner: Learner) -> Learned:
     requests = {f"{history.id}:0": history.request}
     excerpt = re.split(r"(?<=[.!?;:])\s", history.request)[0]
     return Learned(describe(situation, learner.description(situation, requests), requests, [excerpt]), tuple(rejected))
+
+
+def learn_users(
+    histories: Iterable[LearningHistory], learner: Callable[[LearningHistory], Learner]
+) -> tuple[dict[str, Assets], list[Rejected]]:
+    """The assets of every user, history by history, and all that was rejected."""
+    assets: dict[str, Assets] = {}
+    rejected: list[Rejected] = []
+    for history in histories:
+        learned = learn(history, learner(history))
+        rejected += learned.rejected
+        assets[history.user] = with_situation(assets.get(history.user, Assets(history.user)), learned.situation)
+    return assets, rejected
 
 
 def with_situation(assets: Assets, new: Situation) -> Assets:

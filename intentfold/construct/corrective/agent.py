@@ -23,6 +23,7 @@ class AgentRates:
         regression: how often a revision breaks one requirement that was met
         untold: how often a first result meets a requirement that it was not told
         ask: how often it asks a clarification question first
+        care: share of `fix` and `half_fix` that is left in a first result when the request presses for the opposite
     """
 
     fix: float = 0.6
@@ -30,9 +31,10 @@ class AgentRates:
     regression: float = 0.1
     untold: float = 0.3
     ask: float = 0.1
+    care: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("fix", "half_fix", "regression", "untold", "ask"):
+        for name in ("fix", "half_fix", "regression", "untold", "ask", "care"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
         if self.fix + self.half_fix > 1.0:
@@ -62,7 +64,9 @@ class ScriptedWorker:
             told |= self._keys((*job.notes, *(turn.content for turn in job.dialogue if turn.role == "user")))
             for criterion in self.family.criteria:
                 self.states[criterion.key] = "met" if self.rng.random() < self.rates.untold else "unmet"
-            self._attempt(told)
+            pressure: list[str] = wording.bank(self.words)[self.family.name]["pressure"]
+            pressed = any(words in job.dialogue[-1].content for words in pressure)
+            self._attempt(told, self.rates.care if pressed else 1.0)
             return self._made(())
         told = self._keys(finding.text for finding in job.unmet)
         self.not_understood += sum(not self._keys([finding.text]) for finding in job.unmet)
@@ -77,12 +81,12 @@ class ScriptedWorker:
     def _keys(self, texts: Iterable[str]) -> set[str]:
         return {said.key for text in texts for said in wording.read(text, self.words) if said.family == self.family.name}
 
-    def _attempt(self, keys: Iterable[str]) -> None:
+    def _attempt(self, keys: Iterable[str], care: float = 1.0) -> None:
         for key in sorted(keys):
             draw = self.rng.random()
-            if draw < self.rates.fix:
+            if draw < care * self.rates.fix:
                 self.states[key] = "met"
-            elif draw < self.rates.fix + self.rates.half_fix:
+            elif draw < care * (self.rates.fix + self.rates.half_fix):
                 self.states[key] = "near"
 
     def _made(self, revised: Iterable[str]) -> Output:

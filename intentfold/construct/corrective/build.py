@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
@@ -99,7 +99,7 @@ def report(pairs: Sequence[Pair], plan: Plan) -> dict[str, Any]:
         "answers a history": sum(e.act == "answer" for history, _ in pairs for e in history.exchanges) / total,
         "corrections audited and passed": corrections,
         "feedback": {name: [share, SWE_CHAT[name]] for name, share in feedback_mix(pairs).items()},
-        "agent": {name: getattr(plan.rates, name) for name in ("fix", "half_fix", "regression", "untold", "ask")},
+        "agent": asdict(plan.rates),
     }
 
 

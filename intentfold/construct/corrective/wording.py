@@ -59,7 +59,8 @@ class Said:
     values: Mapping[str, str]
 
 
-def read(text: str, wording: Wording) -> list[Said]:
+@lru_cache(maxsize=1 << 16)
+def read(text: str, wording: Wording) -> tuple[Said, ...]:
     """Every clause of the bank that stands in `text`, whatever its fields hold; those in another's middle left out."""
     found = []
     for family, key, kind, pattern in _patterns(wording):
@@ -71,9 +72,10 @@ def read(text: str, wording: Wording) -> list[Said]:
         for start, end, said in found
         if not any(s <= start and end <= e and (s, e) != (start, end) for s, e, _ in found)
     ]
-    return [said for _, _, said in sorted(kept, key=lambda item: item[:2])]
+    return tuple(said for _, _, said in sorted(kept, key=lambda item: item[:2]))
 
 
+@lru_cache(maxsize=1 << 16)
 def read_whole(text: str, wording: Wording) -> Said | None:
     """The one clause that `text` is, None where it is none of the bank."""
     for family, key, kind, pattern in _patterns(wording):
