@@ -17,9 +17,7 @@ from intentfold.config import check_same_run, parse, plain, record_run
 from intentfold.example import Example
 from intentfold.mining.assets import learner_examples
 from intentfold.mining.card import write_dataset
-from intentfold.mining.checker import Pair, Shown, balance, candidates, check_no_leak, example
-from intentfold.records import read_jsonl
-from intentfold.trace import LearningHistory, Ledger
+from intentfold.mining.checker import Shown, balance, candidates, check_no_leak, example, read_pairs
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,6 @@ def mine(args: Arguments, split: str) -> list[Example]:
     ours = {history.id for history, _ in pairs}
     found = [one for one in candidates([*pairs, *beside], rng, foreign=args.foreign) if one.pair[0].id in ours]
     return [example(one, args.shown) for one in balance(found, most, rng)]
-
-
-def read_pairs(folder: Path, split: str) -> list[Pair]:
-    histories = read_jsonl(folder / f"{split}.jsonl", LearningHistory)
-    ledgers = {ledger.history: ledger for ledger in read_jsonl(folder / "private" / f"{split}.jsonl", Ledger)}
-    return [(history, ledgers[history.id]) for history in histories]
 
 
 if __name__ == "__main__":

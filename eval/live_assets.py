@@ -20,21 +20,22 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
 from intentfold.construct.corrective.replay import METHODS, Method, execute
-from intentfold.construct.corrective.targets import KINDS, Kind, Pair, targets
+from intentfold.construct.corrective.targets import KINDS, Kind, targets
 from intentfold.metrics import live
 from intentfold.metrics.live_report import live_rows, recall_rows, write_live_report
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import MARGIN
 from intentfold.mining.assets import OracleLearner
+from intentfold.mining.checker import Pair, read_pairs
 from intentfold.models import DtypeChoice, chosen_dtype
-from intentfold.records import read_jsonl, write_jsonl
+from intentfold.records import write_jsonl
 from intentfold.runtime.asset_store import AssetStore
 from intentfold.runtime.backends import Backends, Model
 from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import LexicalSelector, ModelSelector, Selector
-from intentfold.trace import LearningHistory, Ledger
+from intentfold.trace import LearningHistory, LiveRun
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,13 @@ class Arguments:
         histories: folder that data_gen/build_histories.py left
         out: folder that the run leaves
         splits: splits whose users are taken
-        methods: what is compared; live_assets once for each checker
-        kinds: kinds of targets, each reported apart
+        methods, kinds: what is compared (live_assets once for each checker), on which kinds of targets, each reported apart
         checkers: who judges, by name; null for the executed checks
         learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
-        learner_model, selector_model: models of those roles; a lexical selector by default
+        learner_model, selector_model: models of those roles; the selector is lexical by default
         sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
         runs: executions of each target
-        limit: at most so many users of a split, 0 for all
-        margin: margin of equivalence and non-inferiority
+        limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
         max_tokens: most tokens of a judgement
         batch_size, dtype, device, chat_template_kwargs: of in-process models
         seed: seed of the agent's luck
@@ -91,9 +90,14 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
+    for what, model in {**args.checkers, "learner": args.learner_model, "selector": args.selector_model}.items():
+        if model is not None and (missing := model.missing()):
+            raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)
     pairs = [pair for split in args.splits for pair in read_pairs(args.histories, split, args.limit)]
+    if not pairs:
+        raise SystemExit(f"{args.histories}: no histories in {args.splits}")
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     journal = Journal(args.out / "completions.jsonl")
 
@@ -101,78 +105,55 @@ def main(argv: list[str] | None = None) -> None:
         return JournaledBackend(Backends(**options).make(model), journal)
 
     learner = None if args.learner_model is None else served(args.learner_model)
-    selector: Selector = LexicalSelector() if args.selector_model is None else ModelSelector(served(args.selector_model))
-    # Recall is measured to a depth of five, whatever is selected at task entry.
-    ranker = (
-        LexicalSelector(most=5, floor=0.0) if args.selector_model is None else ModelSelector(served(args.selector_model), most=5)
-    )
+    # The ranker is for recall, which is measured to a depth of five whatever is selected at task entry.
+    rankers: list[Selector] = [LexicalSelector(), LexicalSelector(most=5, floor=0.0)]
+    if args.selector_model is not None:
+        rankers = [ModelSelector(served(args.selector_model), most=most) for most in (3, 5)]
+    selector, ranker = rankers
     judges = {name: None if model is None else served(model) for name, model in args.checkers.items()}
     learned = [learn_all(args, pairs, learner, context=context) for context in (True, False)]
     store = AssetStore(args.out / "assets")
-    for user, assets in learned[0].items():
-        if not store.versions(user):
+    for assets in learned[0].values():
+        if not store.versions(assets.user):
             store.commit(assets)
     texts = {t: r.key for _, ledger in pairs for r in ledger.requirements for t in (r.requirement, r.fact) if t}
     histories = [history for history, _ in pairs]
-    words = histories[0].wording
-    methods = Methods(histories, learned[0], learned[1], selector, judges, words, args.max_tokens)
+    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
-    found: list[live.LiveRun] = []
-    chosen_targets = list(targets(pairs, args.kinds))
+    found: list[LiveRun] = []
+    tasks = list(targets(pairs, args.kinds))
     for rates in args.sweep:
         condition = f"fix {rates.fix}, half-fix {rates.half_fix}, regression {rates.regression}"
-        for target in tqdm(chosen_targets, desc=condition):
+        for target in tqdm(tasks, desc=condition):
             for method, checker in arms:
                 supplied = methods.supply(method, target, checker)
+                name = f"{method}, {checker}" if method == "live_assets" else method
+                said = {"method": name, "kind": f"{target.kind}; {condition}"}
                 for run in range(args.runs):
-                    one = execute(target, supplied, words, rates, f"{args.seed}/{target.id}/{run}", texts)
-                    found.append(
-                        live.LiveRun(
-                            method=f"{method}, {checker}" if method == "live_assets" else method,
-                            kind=f"{target.kind}; {condition}",
-                            target=target.id,
-                            cluster=target.user,
-                            run=run,
-                            weights=target.weights,
-                            first=one.first,
-                            final=one.final,
-                            identified=one.identified,
-                            acted=one.acted,
-                            passed=one.passed,
-                            revisions=len(one.delivery.candidates) - 1,
-                        )
-                    )
+                    found.append(execute(target, supplied, rates, texts, **said, run=run, seed=args.seed))
     write_jsonl(args.out / "runs.jsonl", found)
     rows: list[Row] = live_rows(found)
     rows += recall_rows(pairs, {user: assets.situations for user, assets in learned[0].items()}, ranker)
     comparisons = live.lifts(found, args.margin)
     rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
-    what = f"{len(chosen_targets)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
+    what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
     write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
 
 
 def learn_all(args: Arguments, pairs: Sequence[Pair], backend: Backend | None, *, context: bool) -> dict[str, Assets]:
-    """The assets of every user, learned history by history; what a model got wrong is counted."""
-    ledgers = {history.id: ledger for history, ledger in pairs}
+    """The assets of every user, history by history; what a model got wrong is counted."""
+    ledgers = {h.id: ledger for h, ledger in pairs}
 
     def learner(history: LearningHistory) -> Learner:
         if backend is not None:
             return ModelLearner(backend, context=context)
         return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id])
 
-    bar = tqdm([history for history, _ in pairs], desc="assets" if context else "assets without context")
-    assets, rejected = learn_users(bar, learner)
+    assets, rejected = learn_users(tqdm([history for history, _ in pairs], desc="assets"), learner)
     if rejected:
         print(f"{len(rejected)} edits of assets rejected, such as {rejected[0]}")
     return assets
-
-
-def read_pairs(folder: Path, split: str, limit: int) -> list[Pair]:
-    histories = read_jsonl(folder / f"{split}.jsonl", LearningHistory)
-    ledgers = {ledger.history: ledger for ledger in read_jsonl(folder / "private" / f"{split}.jsonl", Ledger)}
-    users = list(dict.fromkeys(history.user for history in histories))[: limit or None]
-    return [(history, ledgers[history.id]) for history in histories if history.user in users]
 
 
 if __name__ == "__main__":

@@ -254,3 +254,28 @@ class Ledger:
     def exposed(self) -> tuple[str, ...]:
         """Keys that the user's messages raised, in the order in which they did."""
         return tuple(dict.fromkeys(key for keys in self.raised for key in keys))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """One execution of one target. Each tuple holds a value an exposed requirement, by the external evaluation.
+
+    `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
+    it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
+    the checker let the delivery pass; None where there was no checker.
+    """
+
+    __pydantic_config__ = RECORD
+
+    method: str
+    kind: str
+    target: str
+    cluster: str
+    run: int
+    weights: tuple[float, ...]
+    first: tuple[bool, ...]
+    final: tuple[bool, ...]
+    identified: tuple[bool, ...]
+    acted: tuple[bool, ...]
+    passed: bool | None
+    revisions: int

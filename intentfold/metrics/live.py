@@ -6,32 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from intentfold.metrics.statistics import Comparison, Interval, interval, paired
-from intentfold.records import RECORD
-
-
-@dataclass(frozen=True, slots=True)
-class LiveRun:
-    """One execution of one target. Each tuple holds a value an exposed requirement, by the external evaluation.
-
-    `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
-    it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
-    the checker let the delivery pass; None where there was no checker.
-    """
-
-    __pydantic_config__ = RECORD
-
-    method: str
-    kind: str
-    target: str
-    cluster: str
-    run: int
-    weights: tuple[float, ...]
-    first: tuple[bool, ...]
-    final: tuple[bool, ...]
-    identified: tuple[bool, ...]
-    acted: tuple[bool, ...]
-    passed: bool | None
-    revisions: int
+from intentfold.trace import LiveRun
 
 
 def satisfaction(run: LiveRun, *, first: bool = False) -> float:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from intentfold.asset import Situation
 from intentfold.metrics import live
-from intentfold.metrics.live import LiveRun
 from intentfold.metrics.report import Row, comparison_table, row, table
 from intentfold.metrics.statistics import Comparison, Interval, interval
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector
-from intentfold.trace import LearningHistory, Ledger
+from intentfold.trace import LearningHistory, Ledger, LiveRun
 
 AGENT = "scripted"
 DEPTHS = (1, 2, 3, 4, 5)

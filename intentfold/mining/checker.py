@@ -12,6 +12,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from intentfold.asset import ContextualIntent, Fact, Part, Verdict
@@ -20,6 +21,7 @@ from intentfold.dialogue import Dialogue, Turn
 from intentfold.example import Example, Mining, Provenance
 from intentfold.mining.assets import OracleLearner
 from intentfold.prompts.checker import checker_prompt, checker_template_hash
+from intentfold.records import RecordError, read_jsonl
 from intentfold.runtime.learner import learn
 from intentfold.trace import Assessment, LearningHistory, Ledger, PrivateRequirement
 
@@ -40,6 +42,20 @@ class Candidate:
     kind: Mining
     difficulty: int
     novel: bool
+
+
+def read_pairs(folder: Path, split: str, users: int = 0) -> list[Pair]:
+    """Histories of a split with their ledgers, as data_gen/build_histories.py leaves them; of the first `users`, 0 for all.
+
+    Raises `RecordError` where a ledger is missing.
+    """
+    histories = read_jsonl(folder / f"{split}.jsonl", LearningHistory)
+    path = folder / "private" / f"{split}.jsonl"
+    ledgers = {ledger.history: ledger for ledger in read_jsonl(path, Ledger)}
+    if missing := [history.id for history in histories if history.id not in ledgers]:
+        raise RecordError(f"{path}: no ledger of {missing[0]} ({len(missing)} are missing)")
+    chosen = set(list(dict.fromkeys(history.user for history in histories))[: users or None])
+    return [(history, ledgers[history.id]) for history in histories if history.user in chosen]
 
 
 def learned_intents(pair: Pair) -> tuple[ContextualIntent, ...]:

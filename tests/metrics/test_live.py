@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from intentfold.metrics.live import LiveRun, lift, lifts, measures, satisfaction
+from intentfold.metrics.live import lift, lifts, measures, satisfaction
+from intentfold.trace import LiveRun
 
 
 def run(target: str, first: str, final: str, **rest) -> LiveRun:

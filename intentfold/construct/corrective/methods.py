@@ -13,7 +13,7 @@ from intentfold.runtime import baselines
 from intentfold.runtime.checker import Judge, ModelJudge
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import Selector
-from intentfold.trace import LearningHistory, Wording
+from intentfold.trace import LearningHistory
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class Methods:
     assets_without_context: Mapping[str, Assets]
     selector: Selector
     checkers: Mapping[str, Backend | None]
-    words: Wording
     max_tokens: int
 
     def supply(self, method: Method, target: Target, checker: str) -> Supply:
@@ -57,5 +56,5 @@ class Methods:
     def _judge(self, method: Method, target: Target, checker: str) -> Judge:
         backend = self.checkers[checker]
         if backend is None:
-            return ExecutedJudge(target.family, target.scenario, self.words)
+            return ExecutedJudge(target.family, target.scenario, target.words)
         return ModelJudge(backend, explanation=method != "no_explanation", max_tokens=self.max_tokens)

@@ -10,7 +10,7 @@ from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.wording import bank, fill
 from intentfold.construct.corrective.work import Family, Scenario, applies, assess
 from intentfold.dialogue import Output
-from intentfold.trace import Assessment, LearningHistory, Ledger
+from intentfold.trace import Assessment, LearningHistory, Ledger, Wording
 
 Kind = Literal["replay", "near", "far", "changed", "adversarial", "composition"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -28,6 +28,7 @@ class Target:
     user: str
     family: Family
     scenario: Scenario
+    words: Wording
     request: str
     keys: tuple[str, ...]
     weights: tuple[float, ...]
@@ -65,7 +66,8 @@ def targets(pairs: Sequence[Pair], kinds: Sequence[Kind]) -> Iterator[Target]:
                 request = history.request if kind == "replay" else _request(family, history, ledger, scenario, kind)
                 weights = tuple(keys[key] for key in chosen)
                 id = f"{history.id} {kind}"
-                yield Target(id, kind, history.user, family, scenario, request, tuple(chosen), weights, tuple(sources))
+                task = (scenario, history.wording, request)
+                yield Target(id, kind, history.user, family, *task, tuple(chosen), weights, tuple(sources))
 
 
 def scenario_of(history: LearningHistory, ledger: Ledger) -> Scenario:

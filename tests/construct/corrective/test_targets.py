@@ -64,7 +64,7 @@ def methods(pairs) -> Methods:
     ledgers = {history.id: ledger for history, ledger in pairs}
     assets, rejected = learn_users(histories, lambda history: OracleLearner(ledgers[history.id]))
     assert rejected == []
-    return Methods(histories, assets, assets, LexicalSelector(), {"executed": None}, "train", 8)
+    return Methods(histories, assets, assets, LexicalSelector(), {"executed": None}, 8)
 
 
 def test_methods_supply_what_they_are(pairs) -> None:
@@ -94,12 +94,15 @@ def test_an_execution_follows_findings_to_their_end(pairs) -> None:
     for target in list(targets(train, ["replay"]))[:8]:
         supply = mine.supply("live_assets", target, "executed")
         known = {keys[part.text] for intent in supply.intents for part in intent.parts}
-        done = execute(target, supply, "train", perfect, "s", keys)
+
+        def done_at(rates: AgentRates):
+            return execute(target, supply, rates, keys, method="m", kind="k", run=0, seed=0)  # noqa: B023
+
+        done = done_at(perfect)
         assert done.final == tuple(key in known for key in target.keys)
-        lost = execute(target, supply, "train", hopeless, "s", keys)
+        lost = done_at(hopeless)
         assert lost.identified == tuple(key in known for key in target.keys)
         assert not any(lost.final + lost.acted)
         assert not lost.passed
-        assert execute(target, supply, "train", AgentRates(), "s", keys) == execute(
-            target, supply, "train", AgentRates(), "s", keys
-        )
+        once, again = (done_at(AgentRates()) for _ in range(2))
+        assert once == again
