@@ -46,8 +46,8 @@ def test_executions_are_averaged_within_a_target_and_targets_weigh_the_same() ->
 
 def test_the_path_of_what_the_first_candidate_fails() -> None:
     runs = [
-        # found, acted on, fulfilled; found and acted on in vain; found and left; not found; fulfilled without being found
-        run("a", "000001", "100011", identified="111000", acted="110010", passed=False, revisions=2),
+        # found, acted on, fulfilled; the same in vain; found, fulfilled by luck; not found; fulfilled without being found
+        run("a", "000001", "101011", identified="111000", acted="110010", passed=False, revisions=2),
         run("a", "111111", "111111", run=1),
         run("b", "1", "0", cluster="v"),
         run("b", "1", "1", cluster="v", run=1, passed=False),
@@ -56,10 +56,10 @@ def test_the_path_of_what_the_first_candidate_fails() -> None:
     assert found["identified"] == pytest.approx(3 / 5)
     assert found["identified and acted on"] == pytest.approx(2 / 5)
     assert found["identified, acted on, fulfilled"] == pytest.approx(1 / 5)
-    assert found["fulfilled given identified"] == pytest.approx(1 / 3)
+    assert found["fulfilled given identified"] == pytest.approx(2 / 3)
     assert found["passed with unmet, of all runs"] == pytest.approx(1 / 4)
     assert found["passed with unmet, of those that pass"] == pytest.approx(1 / 2)
-    assert found["difference between two runs"] == pytest.approx((0.5 + 1.0) / 2)
+    assert found["difference between two runs"] == pytest.approx((1 / 3 + 1.0) / 2)
     assert found["revisions"] == pytest.approx(0.5)
 
 
