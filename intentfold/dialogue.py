@@ -1,8 +1,9 @@
-"""Turns and dialogues."""
+"""Turns and dialogues, and what an agent delivers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from intentfold.records import RECORD
@@ -31,3 +32,57 @@ def last_reply(dialogue: Dialogue) -> str:
 def to_messages(dialogue: Dialogue) -> list[dict[str, str]]:
     """OpenAI-style messages."""
     return [{"role": turn.role, "content": turn.content} for turn in dialogue]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One tool call as it can be seen: its name, its arguments, and what came back."""
+
+    __pydantic_config__ = RECORD
+
+    name: str
+    arguments: Mapping[str, str] = field(hash=False)
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One text file that the agent left."""
+
+    __pydantic_config__ = RECORD
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an agent delivers, as the user can see it: its reply, its tool calls in order, and the files after them."""
+
+    __pydantic_config__ = RECORD
+
+    reply: str
+    calls: tuple[Observation, ...] = ()
+    files: tuple[File, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it."""
+        return not (self.reply.strip() or self.calls or any(file.text.strip() for file in self.files))
+
+    def text(self) -> str:
+        """All that can be read in it, a piece a line: the reply, the calls, the files."""
+        calls = [f"{c.name} {' '.join(f'{k}={v}' for k, v in c.arguments.items())} {c.result}" for c in self.calls]
+        return "\n".join([self.reply, *calls, *(f"{file.path}\n{file.text}" for file in self.files)])
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionStep:
+    """The result before, the correction, the result after (LiveAsset, 3.2), and the user's messages up to the correction."""
+
+    __pydantic_config__ = RECORD
+
+    before: Output
+    correction: str
+    after: Output
+    messages: Mapping[str, str] = field(hash=False)

@@ -8,13 +8,16 @@ from typing import Any, Literal
 from intentfold.dialogue import Turn
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 
-Mining = Literal["oracle", "corrupted", "failure"]
+# Tracker examples come from oracle, corrupted or failed states; checker examples from what a correction found or mended.
+Mining = Literal["oracle", "corrupted", "failure", "unmet", "fixed", "kept", "regression", "not_applicable", "hard_negative"]
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where an example comes from: enough to split, slice and trace it back.
 
+    `episode` and `turn` are the history and exchange of a checker or learner example; `load` is then its difficulty, 1 to 3.
+    `codec` is what the completion is written in, and by that the role that it teaches.
     `branch` is 0 for the turn that the dialogue took, else the place of another (`Branch`).
     """
 

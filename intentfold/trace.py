@@ -1,11 +1,12 @@
-"""Traces: an episode is a source task turned into a dialogue with its oracle states."""
+"""Traces: an episode is a source task turned into a dialogue with its oracle states; a learning history is corrected work."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from intentfold.dialogue import Dialogue, Turn
+from intentfold.asset import Verdict
+from intentfold.dialogue import CorrectionStep, Dialogue, Output, Turn
 from intentfold.intent import Edit, IntentState, fold
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 from intentfold.task import SourceTask
@@ -135,3 +136,168 @@ class Rollout:
     def flipped(self) -> bool:
         """Whether the tracker's errors cost the verdict: an executable stale-intent failure (IntentFlux, section 2)."""
         return self.full is False and self.oracle_full is True
+
+
+Act = Literal["request", "correction", "answer"]
+# How far an output is from what is asked: near misses, right words in the wrong place, claims without evidence.
+Manner = Literal["plain", "near_miss", "wrong_place", "no_evidence"]
+FeedbackForm = Literal["preference", "specification", "context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the user said, and what the agent did upon it. An answer follows a clarification question of the agent."""
+
+    __pydantic_config__ = RECORD
+
+    act: Act
+    user: str
+    output: Output
+
+
+@dataclass(frozen=True, slots=True)
+class LearningHistory:
+    """One task of one user with its corrections: nothing in it but what both sides saw.
+
+    `closing` is the message that accepts the result, empty where the budget ran out. What the user wanted in private,
+    and how each result was assessed, stands in the `Ledger` of the same id and never here.
+    """
+
+    __pydantic_config__ = RECORD
+
+    version: Literal[1]
+    id: str
+    user: str
+    family: str
+    license: str
+    split: Split
+    wording: Wording
+    exchanges: tuple[Exchange, ...]
+    closing: str
+
+    def __post_init__(self) -> None:
+        if not self.exchanges or self.exchanges[0].act != "request":
+            raise ValueError(f"history {self.id}: must begin with a request")
+
+    @property
+    def request(self) -> str:
+        """The user's first message."""
+        return self.exchanges[0].user
+
+    def messages(self, upto: int | None = None) -> dict[str, str]:
+        """The user's messages by name, `id:number`, up to and with exchange `upto` (all by default)."""
+        last = len(self.exchanges) - 1 if upto is None else upto
+        return {f"{self.id}:{n}": exchange.user for n, exchange in enumerate(self.exchanges[: last + 1])}
+
+    def dialogue(self, upto: int) -> Dialogue:
+        """What was said before the output of exchange `upto`, the user's message of that exchange last."""
+        turns: list[Turn] = []
+        for exchange in self.exchanges[:upto]:
+            turns += [Turn("user", exchange.user), Turn("assistant", exchange.output.reply)]
+        return (*turns, Turn("user", self.exchanges[upto].user))
+
+    def step(self, number: int) -> CorrectionStep:
+        """The correction step of exchange `number`, which must be a correction."""
+        if self.exchanges[number].act != "correction":
+            raise ValueError(f"history {self.id}: exchange {number} is a {self.exchanges[number].act}, not a correction")
+        before, now = self.exchanges[number - 1], self.exchanges[number]
+        return CorrectionStep(before.output, now.user, now.output, self.messages(number))
+
+    def corrections(self) -> tuple[int, ...]:
+        """Numbers of the exchanges that are corrections."""
+        return tuple(n for n, exchange in enumerate(self.exchanges) if exchange.act == "correction")
+
+    def hash(self) -> str:
+        """Identity of the canonical content."""
+        return content_hash(canonical_json(to_json(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateRequirement:
+    """One requirement of the private specification, with the words in which an asset would hold it.
+
+    `fact` is the user's own statement behind it, empty where there is none; `contradicts` says that a result which fails
+    the requirement goes against it. `needs` are the values that the requirement's words hold: who has seen none of them
+    cannot have learned it. `novel` marks what training never shows.
+    """
+
+    __pydantic_config__ = RECORD
+
+    key: str
+    form: FeedbackForm
+    explanation: str
+    requirement: str
+    fact: str
+    contradicts: bool
+    needs: tuple[str, ...]
+    weight: float
+    novel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The executed check of one requirement on one output. `evidence` is the part of the output that is wrong, if any."""
+
+    __pydantic_config__ = RECORD
+
+    key: str
+    verdict: Verdict
+    reason: str
+    evidence: str
+    manner: Manner
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The private side of a history: what was wanted, how each output was assessed, what each message raised.
+
+    `assessments[n]` are of the output of exchange `n` (empty after a clarification question), `raised[n]` the keys that
+    the user's message of exchange `n` raised, `discrepancies[n]` those of them for which it names what is wrong, and
+    `stated[n]` those for which it states the desired change.
+    """
+
+    __pydantic_config__ = RECORD
+
+    version: Literal[1]
+    history: str
+    family: str
+    scenario: int
+    requirements: tuple[PrivateRequirement, ...]
+    assessments: tuple[tuple[Assessment, ...], ...]
+    raised: tuple[tuple[str, ...], ...]
+    discrepancies: tuple[tuple[str, ...], ...]
+    stated: tuple[tuple[str, ...], ...]
+
+    def requirement(self, key: str) -> PrivateRequirement:
+        """The requirement of that key."""
+        return next(found for found in self.requirements if found.key == key)
+
+    @property
+    def exposed(self) -> tuple[str, ...]:
+        """Keys that the user's messages raised, in the order in which they did."""
+        return tuple(dict.fromkeys(key for keys in self.raised for key in keys))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """One execution of one target. Each tuple holds a value an exposed requirement, by the external evaluation.
+
+    `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
+    it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
+    the checker let the delivery pass; None where there was no checker.
+    """
+
+    __pydantic_config__ = RECORD
+
+    method: str
+    kind: str
+    target: str
+    cluster: str
+    run: int
+    weights: tuple[float, ...]
+    first: tuple[bool, ...]
+    final: tuple[bool, ...]
+    identified: tuple[bool, ...]
+    acted: tuple[bool, ...]
+    passed: bool | None
+    revisions: int

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
-from intentfold.prompts.stamp import check_tracker
+from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.tracker import WINDOW, Codec, tracker_template_hash
 from intentfold.training.arguments import TrainArguments
 
@@ -95,7 +95,7 @@ def train(args: Arguments) -> None:
     from intentfold.training.teachers import make_teacher
 
     if args.init_adapter is not None:
-        check_tracker(args.init_adapter, args.codec)
+        check_stamp(args.init_adapter, args.codec)
     window = args.window or None
     episodes, held = load_episodes(args.traces, "train"), load_episodes(args.traces, "dev")
     preflight.check_size(len(episodes), args.rows_per_step, f"{args.traces}, episodes of split train")
@@ -139,7 +139,7 @@ def train(args: Arguments) -> None:
         callbacks=runs.callbacks(args),
     )
     print(f"{len(episodes)} episodes, {len(folds)} folds, {args.steps} optimizer steps of {args.rows_per_step}")
-    facts = {"data": dataset_hash(args.traces), "template": tracker_template_hash(args.codec), "episodes": len(episodes)}
+    facts = {"role": "tracker", "data": dataset_hash(args.traces), "template": tracker_template_hash(args.codec)}
     probes = [preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs) for fold in folds[:4]]
     runs.train(trainer, args.out, facts, probes)
 

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of a tracker: the cold start of distillation.
+"""Supervised fine-tuning of a tracker, checker or learner: the cold start of distillation.
 
     accelerate launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/demo.yaml
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from intentfold.config import check_same_run, parse, record_run
+from intentfold.prompts.templates import Role
 from intentfold.training.arguments import TrainArguments
 
 
@@ -22,7 +23,8 @@ class Arguments(TrainArguments):
     """What to train on.
 
     Args:
-        data: dataset folder, as data_gen/mine_examples.py writes it
+        data: dataset folder, as data_gen/mine_examples.py and data_gen/mine_checker.py write it
+        role: what the examples teach; checked against their codec
         split: split to train on
         steps: optimizer steps, 0 for one pass over the rows
         privileged_share: share of the rows that hold the right answer in the prompt, so that the frozen adapter can
@@ -30,6 +32,7 @@ class Arguments(TrainArguments):
     """
 
     data: Path
+    role: Role = "tracker"
     split: str = "train"
     steps: int = 0
     privileged_share: float = 0.25
@@ -61,7 +64,7 @@ def train(args: Arguments) -> None:
     from intentfold.training.sft import CompletionTrainer
 
     examples = load_examples(args.data, args.split)
-    template = preflight.check_one_template(examples)
+    template = preflight.check_one_template(examples, args.role)
     rows = training_rows(args, examples)
     preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
     steps = args.steps or len(rows) // args.rows_per_step
@@ -82,7 +85,8 @@ def train(args: Arguments) -> None:
     preflight.check_rows(rows, trainer.train_dataset, tokenizer, preflight.stop_ids(model, tokenizer), args.max_length)
     print(f"{len(rows)} rows, {steps} optimizer steps of {args.rows_per_step}")
     probes = [preflight.prompt_ids(tokenizer, row["prompt"], args.chat_template_kwargs) for row in rows[:4]]
-    runs.train(trainer, args.out, {"data": dataset_hash(args.data), "template": template, "rows": len(rows)}, probes)
+    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template, "rows": len(rows)}
+    runs.train(trainer, args.out, facts, probes)
 
 
 def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:

@@ -29,3 +29,23 @@ def plot_scores(rows: Sequence[Mapping[str, Any]], path: Path, metric: str = "me
     axes.set_title(f"n = {shown[0]['n']}, agent: {shown[0]['agent']}", fontsize=9)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+
+
+def plot_reliability(arms: Mapping[str, Sequence[Any]], path: Path) -> None:
+    """Accuracy against confidence, a line an arm (`intentfold.metrics.checker.Bin`), as a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(4, 4), layout="constrained")
+    axes.plot([0, 1], [0, 1], color="lightgrey", label="calibrated")
+    for arm, bins in arms.items():
+        axes.plot([one.confidence for one in bins], [one.accuracy for one in bins], marker="o", label=arm)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("confidence")
+    axes.set_ylabel("accuracy")
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

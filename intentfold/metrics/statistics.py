@@ -113,6 +113,42 @@ def paired_ratios(
     return Comparison(difference, low, high, len(clusters), len(values_a), margin, mde, verdict(low, high, margin))
 
 
+Ratios = Sequence[tuple[Sequence[float], Sequence[float]]]
+
+
+def mean_ratio(ratios: Ratios, clusters: Sequence[Hashable]) -> Interval | None:
+    """The plain mean of several ratios of sums in [0, 1] over the same cases (a macro average), with its interval.
+
+    Each is (numerators, denominators), a value a case. A ratio without anything to divide by is left out; None where that
+    leaves none. `n` counts cases.
+    """
+    values = [_pseudo_values(top, size, clusters)[1] for top, size in ratios if sum(size)]
+    if not values:
+        return None
+    values_C = np.mean(values, axis=0)
+    centre, half, _ = _spread(values_C, _PROPORTION)
+    mean = float(values_C.mean())
+    return Interval(mean, min(mean, max(0.0, centre - half)), max(mean, min(1.0, centre + half)), len(clusters), len(values_C))
+
+
+def paired_mean_ratios(a: Ratios, b: Ratios, clusters: Sequence[Hashable], margin: float) -> Comparison:
+    """Compare two macro averages, first − second, over the same cases in the same order.
+
+    Only ratios that have something to divide by on both sides count, so that both average over the same.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"a and b must hold the same ratios, got {len(a)} and {len(b)}")
+    both = [(one, other) for one, other in zip(a, b, strict=True) if sum(one[1]) and sum(other[1])]
+    if not both:
+        raise ValueError("nothing to compare: the denominators sum to 0")
+    differences = [_pseudo_values(*one, clusters)[1] - _pseudo_values(*other, clusters)[1] for one, other in both]
+    values_C = np.mean(differences, axis=0)
+    centre, half, mde = _spread(values_C, _DIFFERENCE)
+    mean = float(values_C.mean())
+    low, high = min(mean, max(-1.0, centre - half)), max(mean, min(1.0, centre + half))
+    return Comparison(mean, low, high, len(clusters), len(values_C), margin, mde, verdict(low, high, margin))
+
+
 def verdict(low: float, high: float, margin: float) -> Verdict:
     """The first that holds, in `Comparison`'s order."""
     if low > 0:

@@ -11,10 +11,22 @@ from typing import Any
 import yaml
 
 from intentfold.example import Example
+from intentfold.prompts.templates import Role, role_of
 from intentfold.records import write_jsonl, write_text
 
+_ROW: dict[Role, str] = {
+    "tracker": "is one fold: the tracker's prompt, the privileged prompt of a self-teacher, and the right completion.",
+    "checker": "is one judgement: the checker's prompt, the privileged prompt of a self-teacher, and the executed verdict.",
+    "learner": "is one correction step: the learner's prompt, the privileged prompt of a self-teacher, and the right edits.",
+}
 
-def write_dataset(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any]) -> None:
+
+def write_dataset(
+    folder: Path,
+    splits: Mapping[str, Sequence[Example]],
+    made_by: Mapping[str, Any],
+    script: str = "data_gen/mine_examples.py",
+) -> None:
     """Write `<split>.jsonl` and README.md (the card: counts, licences, hashes, how it was made).
 
     Raises `ValueError` where there is no example at all. The card is written last: a folder with a card is whole.
@@ -23,7 +35,7 @@ def write_dataset(folder: Path, splits: Mapping[str, Sequence[Example]], made_by
         raise ValueError(f"{folder}: no examples to write; were the traces empty?")
     for split, examples in splits.items():
         write_jsonl(folder / f"{split}.jsonl", examples)
-    write_text(folder / "README.md", _card(folder, splits, made_by))
+    write_text(folder / "README.md", _card(folder, splits, made_by, script))
 
 
 def dataset_hash(folder: Path) -> str:
@@ -39,9 +51,10 @@ def dataset_hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any]) -> str:
+def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any], script: str) -> str:
     examples = [example for split in splits.values() for example in split]
     first = examples[0].provenance
+    role = role_of(first.codec)
     licenses = Counter(example.provenance.license for example in examples)
     files = [{"split": split, "path": f"{split}.jsonl"} for split, rows in splits.items() if rows]
     header = {
@@ -57,12 +70,12 @@ def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mappin
         table.append(f"| {split} | {len(rows)} | {len({p.episode for p in told})} | {columns} |")
     paragraphs = [
         f"---\n{yaml.safe_dump(header, sort_keys=False)}---",
-        "# Tracker examples",
-        "One row is one fold: the tracker's prompt, the privileged prompt of a self-teacher, and the right completion.",
+        f"# {role.capitalize()} examples",
+        f"One row {_ROW[role]}",
         "\n".join(table),
         f"Licences: {_listed(licenses)}.",
         f"Codec `{first.codec}`, template hash `{first.template}`, dataset hash `{dataset_hash(folder)}`.",
-        f"Made by `data_gen/mine_examples.py` with\n\n```yaml\n{yaml.safe_dump(dict(made_by), sort_keys=True)}```",
+        f"Made by `{script}` with\n\n```yaml\n{yaml.safe_dump(dict(made_by), sort_keys=True)}```",
     ]
     return "\n\n".join(paragraphs) + "\n"
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from intentfold.prompts.tracker import Codec, tracker_template_hash
+from intentfold.prompts.templates import Role, role_of, template_hash
 from intentfold.records import RECORD, canonical_json, from_json, to_json, write_text
 
 FILE = "intentfold.json"
@@ -22,7 +21,7 @@ class Stamp:
 
     __pydantic_config__ = RECORD
 
-    role: Literal["tracker", "checker"]
+    role: Role
     template: str
 
 
@@ -31,17 +30,17 @@ def write_stamp(adapter: Path, stamp: Stamp) -> None:
     write_text(adapter / FILE, canonical_json(to_json(stamp)) + "\n")
 
 
-def check_tracker(adapter: Path, codec: Codec) -> None:
-    """Raise `StampError` where the adapter's stamp names another template than the one that a tracker is asked with.
+def check_stamp(adapter: Path, codec: str) -> None:
+    """Raise `StampError` where the adapter's stamp names another role or template than those that go with `codec`.
 
     An adapter without a stamp was not made here; nothing is known about it, and it passes.
     """
     if not (adapter / FILE).is_file():
         return
     stamp = from_json(Stamp, (adapter / FILE).read_bytes())
-    asked = tracker_template_hash(codec)
-    if stamp != Stamp("tracker", asked):
+    asked = Stamp(role_of(codec), template_hash(codec))
+    if stamp != asked:
         raise StampError(
             f"{adapter}: trained as a {stamp.role} on template {stamp.template}, "
-            f"but asked as a tracker with codec {codec}, template {asked}: train it anew, or choose its codec"
+            f"but asked as a {asked.role} with codec {codec}, template {asked.template}: train it anew, or choose its codec"
         )

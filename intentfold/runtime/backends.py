@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from intentfold.prompts.stamp import check_tracker
+from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import null_backend, oracle_backend
@@ -45,16 +45,16 @@ class Model:
             if getattr(self, name) is not None and name not in (*needed, *optional):
                 raise ValueError(f"{name}: a model of kind {self.kind} has none, got {getattr(self, name)!r}")
 
-    def missing(self, codec: Codec | None = None) -> str:
+    def missing(self, codec: str | None = None) -> str:
         """What must be there before any work and is not, empty where nothing is missing.
 
-        For a tracker `codec` is what it is to write: raises `StampError` where its adapter was trained otherwise.
+        `codec` is what it is to write, where that is known: raises `StampError` where its adapter was trained otherwise.
         """
         for folder, file in ((self.base, "config.json"), (self.adapter, "adapter_config.json")):
             if folder is not None and not (Path(folder) / file).is_file():
                 return f"{folder} must be a folder with {file}"
         if self.adapter is not None and codec is not None:
-            check_tracker(Path(self.adapter), codec)
+            check_stamp(Path(self.adapter), codec)
         if self.api_key_variable is not None and not os.environ.get(self.api_key_variable):
             return f"the environment variable {self.api_key_variable} is not set"
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intentfold.example import Example
-from intentfold.prompts.tracker import tracker_template_hash
+from intentfold.prompts.templates import Role, role_of, template_hash
 
 
 class PreflightError(ValueError):
@@ -74,13 +74,15 @@ def check_rows(
             raise PreflightError(f"row {row['id']}: the completion reads {text!r} up to its stop token")
 
 
-def check_one_template(examples: Sequence[Example]) -> str:
-    """All examples must be rendered with one template, and with the one that the runtime renders now; returns its hash."""
+def check_one_template(examples: Sequence[Example], role: Role = "tracker") -> str:
+    """All examples must be of one role and template, which must be the one that the runtime renders now; returns its hash."""
     made = {(example.provenance.codec, example.provenance.template) for example in examples}
     if len(made) > 1:
         raise PreflightError(f"the examples were rendered with different templates: {sorted(made)}")
     codec, found = next(iter(made))
-    now = tracker_template_hash("full" if codec == "full" else "delta")
+    if role_of(codec) != role:
+        raise PreflightError(f"the examples are for the {role_of(codec)} (codec {codec}), the run trains a {role}")
+    now = template_hash(codec)
     if found != now:
         raise PreflightError(f"the examples were rendered with template {found}, the runtime renders with {now}: mine them again")
     return now

@@ -103,7 +103,7 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     """Train from the last whole checkpoint, or from the start.
 
     Leaves `adapter/`, `probes.safetensors` (the trained model's next-token logits after the `probes`, by which an
-    export is proved) and, last of all, `metrics.json` with `facts`.
+    export is proved) and, last of all, `metrics.json` with `facts` (role and template among them).
     """
     check_ranks(trainer.accelerator)
     checkpoint = last_checkpoint(out)
@@ -117,7 +117,7 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     for extra in ("README.md", "training_args.bin"):
         (out / "adapter" / extra).unlink(missing_ok=True)
     shutil.rmtree(out / "adapter" / TEACHER, ignore_errors=True)
-    write_stamp(out / "adapter", Stamp("tracker", facts["template"]))
+    write_stamp(out / "adapter", Stamp(facts["role"], facts["template"]))
     budget = next(callback for callback in trainer.callback_handler.callbacks if isinstance(callback, CpuBudget))
     outcome = {
         "steps": trainer.state.global_step,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from intentfold.prompts.stamp import Stamp, StampError, check_tracker, write_stamp
+from intentfold.prompts.stamp import Stamp, StampError, check_stamp, write_stamp
 from intentfold.prompts.tracker import tracker_template_hash
 
 
 def test_the_template_that_it_was_trained_on_passes(tmp_path: Path) -> None:
     write_stamp(tmp_path, Stamp("tracker", tracker_template_hash("delta")))
-    check_tracker(tmp_path, "delta")
+    check_stamp(tmp_path, "delta")
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def test_the_template_that_it_was_trained_on_passes(tmp_path: Path) -> None:
 def test_another_is_an_error_that_names_both(tmp_path: Path, stamp: Stamp, codec: str, what: str) -> None:
     write_stamp(tmp_path, stamp)
     with pytest.raises(StampError, match=what) as error:
-        check_tracker(tmp_path, codec)  # type: ignore[arg-type]
+        check_stamp(tmp_path, codec)  # type: ignore[arg-type]
     assert str(tmp_path) in str(error.value)
 
 
 def test_an_adapter_from_elsewhere_passes(tmp_path: Path) -> None:
-    check_tracker(tmp_path, "delta")
+    check_stamp(tmp_path, "delta")

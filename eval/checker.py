@@ -1,0 +1,156 @@
+"""Judge held-out questions with each checker; report precision, recall and F1 by verdict, calibration and agreement.
+
+    python eval/checker.py --config configs/eval/checker/demo.yaml
+
+Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json,
+judged.ARM.jsonl, reliability.ARM.json, reliability.png and report.md. Completions are journaled as they come: a run that
+was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.example import Example
+from intentfold.metrics import checker as metrics
+from intentfold.metrics.checker_report import checker_rows, judge_examples, write_checker_report
+from intentfold.metrics.plot import plot_reliability
+from intentfold.metrics.report import Row, row, table
+from intentfold.metrics.statistics import Comparison
+from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.records import canonical_json, read_jsonl, to_json, write_jsonl, write_text
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.roles import Backend
+from intentfold.runtime.scripted import CannedBackend
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """One evaluation.
+
+    Args:
+        examples: dataset folder, as data_gen/mine_checker.py leaves it
+        out: folder that the run leaves
+        arms: the checkers, by name; oracle writes the right verdicts, null always met
+        comparisons: pairs of arms whose paired difference in macro-F1, first − second, is reported, by name
+        splits: splits that are judged, each apart
+        validation: split on which the threshold for unmet is chosen, for arms that give probabilities
+        most_false: most of what is not unmet that may be called so on the validation split
+        runs: how often each question is judged, in another order each time
+        margin: margin of equivalence and non-inferiority
+        limit: judge only so many questions of a split, drawn at random; 0 for all
+        max_tokens: most tokens that a judgement may write
+        batch_size: rows decoded at once in process
+        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training
+        seed: seed of draws and orders
+    """
+
+    examples: Path
+    out: Path
+    arms: dict[str, Model]
+    comparisons: dict[str, tuple[str, str]] = field(default_factory=dict)
+    splits: list[str] = field(default_factory=lambda: ["test", "held_out_family"])
+    validation: str = "dev"
+    most_false: float = 0.05
+    runs: int = 1
+    margin: float = 0.01
+    limit: int = 0
+    max_tokens: int = 48
+    batch_size: int = 16
+    dtype: DtypeChoice = "auto"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
+            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        if not 0.0 <= self.most_false < 1.0:
+            raise ValueError(f"most_false must be in [0, 1), got {self.most_false}")
+        for name in (*self.arms, *self.comparisons):
+            if not re.fullmatch(r"\w[\w.+-]*", name):
+                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        for name, pair in self.comparisons.items():
+            if not set(pair) <= self.arms.keys():
+                raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    for arm, model in args.arms.items():
+        if missing := model.missing("verdict"):
+            raise SystemExit(f"arms.{arm}: {missing}")
+    check_same_run(args.out, args)
+    record_run(args.out, args)
+    parts = {split: questions(args, split) for split in dict.fromkeys((args.validation, *args.splits))}
+    journals = [Journal(args.out / f"completions.{run + 1}.jsonl") for run in range(args.runs)]
+    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
+    backends = Backends(**options)
+    rows: list[Row] = []
+    judged: dict[str, dict[str, list[metrics.Judged]]] = {}
+    bins: dict[str, list[metrics.Bin]] = {}
+    for arm, model in args.arms.items():
+        backend = scripted(model, parts) or backends.make(model)
+        judged[arm] = {}
+        for split, examples in parts.items():
+            runs = []
+            for run in range(args.runs):
+                order = random.Random(f"{args.seed}/{run}").sample(range(len(examples)), len(examples))
+                asked = [examples[place] for place in order]
+                with tqdm(total=len(asked), desc=f"{arm} {split}: run {run + 1}") as bar:
+                    served = JournaledBackend(backend, journals[run], chunk=2 * args.batch_size, progress=bar.update)
+                    found = judge_examples(served, asked, args.max_tokens, scorer=None if run else backend)
+                back = dict(zip(order, found, strict=True))
+                runs.append([back[place] for place in range(len(examples))])
+            judged[arm][split] = runs[0]
+            if args.runs > 1:
+                rows.append(row(arm, split, "agreement", metrics.agreement(runs), "-"))
+        whole = judged[arm][args.validation]
+        threshold = metrics.choose_threshold(whole, args.most_false) if whole[0].probabilities else None
+        for split in args.splits:
+            rows += checker_rows(arm, split, parts[split], judged[arm][split], threshold)
+        bins[arm] = metrics.reliability([one for split in args.splits for one in judged[arm][split]])
+        write_jsonl(args.out / f"judged.{arm}.jsonl", [one for split in parts for one in judged[arm][split]])
+        facts = {"threshold": threshold, "bins": [to_json(one) for one in bins[arm]]}
+        write_text(args.out / f"reliability.{arm}.json", canonical_json(facts) + "\n")
+    comparisons: dict[str, Comparison] = {}
+    for name, (a, b) in args.comparisons.items():
+        for split in args.splits:
+            gain = metrics.macro_f1_gain(judged[a][split], judged[b][split], args.margin)
+            comparisons[f"{name}, {split}"] = gain
+            rows.append(row(a, split, name, gain, "-"))
+    plot_reliability({arm: some for arm, some in bins.items() if some}, args.out / "reliability.png")
+    what = f"{ {split: len(parts[split]) for split in args.splits} } questions of {args.examples}."
+    write_checker_report(args.out, what, rows, comparisons)
+    print(table([r for r in rows if r.metric in ("macro_f1", "recall_unmet", "false_unmet", "ece", *args.comparisons)]))
+
+
+def questions(args: Arguments, split: str) -> list[Example]:
+    examples = read_jsonl(args.examples / f"{split}.jsonl", Example)
+    if not examples:
+        raise SystemExit(f"{args.examples / f'{split}.jsonl'}: no examples")
+    if args.limit and len(examples) > args.limit:
+        examples = random.Random(args.seed).sample(examples, args.limit)
+    return examples
+
+
+def scripted(model: Model, parts: dict[str, Sequence[Example]] | dict[str, list[Example]]) -> Backend | None:
+    if model.kind == "null":
+        return CannedBackend({}, name="always met", otherwise="met")
+    if model.kind == "oracle":
+        return CannedBackend({one.messages: one.completion for part in parts.values() for one in part}, name="oracle")
+    return None
+
+
+if __name__ == "__main__":
+    main()

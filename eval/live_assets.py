@@ -1,0 +1,160 @@
+"""Learn assets from histories, then run later tasks with them: same-task replay and changed tasks, against baselines.
+
+    python eval/live_assets.py --config configs/eval/live_assets/demo.yaml
+
+Leaves in `out`: assets/ (the store), runs.jsonl, results.json (rows of arm, condition, metric, mean, low, high, n, agent),
+comparisons.json and report.md. The agent is scripted; learner, selector and checkers are scripted or models, by config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from intentfold.asset import Assets
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.construct.corrective.agent import AgentRates
+from intentfold.construct.corrective.methods import Methods
+from intentfold.construct.corrective.replay import METHODS, Method, execute
+from intentfold.construct.corrective.targets import KINDS, Kind, targets
+from intentfold.metrics import live
+from intentfold.metrics.live_report import live_rows, recall_rows, write_live_report
+from intentfold.metrics.report import Row, row, table
+from intentfold.metrics.statistics import MARGIN
+from intentfold.mining.assets import OracleLearner
+from intentfold.mining.checker import Pair, read_pairs
+from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.records import write_jsonl
+from intentfold.runtime.asset_store import AssetStore
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users
+from intentfold.runtime.roles import Backend
+from intentfold.runtime.selection import LexicalSelector, ModelSelector, Selector
+from intentfold.trace import LearningHistory, LiveRun
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """One evaluation.
+
+    Args:
+        histories: folder that data_gen/build_histories.py left
+        out: folder that the run leaves
+        splits: splits whose users are taken
+        methods, kinds: what is compared (live_assets once for each checker), on which kinds of targets, each reported apart
+        checkers: who judges, by name; null for the executed checks
+        learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
+        learner_model, selector_model: models of those roles; the selector is lexical by default
+        sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
+        runs: executions of each target
+        limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
+        max_tokens: most tokens of a judgement
+        batch_size, dtype, device, chat_template_kwargs: of in-process models
+        seed: seed of the agent's luck
+    """
+
+    histories: Path
+    out: Path
+    splits: list[str] = field(default_factory=lambda: ["test"])
+    methods: list[Method] = field(default_factory=lambda: list(METHODS))
+    kinds: list[Kind] = field(default_factory=lambda: list(KINDS))
+    checkers: dict[str, Model | None] = field(default_factory=lambda: {"executed": None})
+    learner: Literal["oracle", "verbatim", "model"] = "oracle"
+    learner_model: Model | None = None
+    selector_model: Model | None = None
+    sweep: list[AgentRates] = field(default_factory=lambda: [AgentRates()])
+    runs: int = 2
+    limit: int = 0
+    margin: float = MARGIN
+    max_tokens: int = 48
+    batch_size: int = 16
+    dtype: DtypeChoice = "auto"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        if (self.learner == "model") != (self.learner_model is not None):
+            raise ValueError("learner_model goes with learner 'model'")
+        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
+            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        if not (self.sweep and self.methods and self.kinds and self.checkers):
+            raise ValueError("sweep, methods, kinds and checkers must each hold something")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    for what, model in {**args.checkers, "learner": args.learner_model, "selector": args.selector_model}.items():
+        if model is not None and (missing := model.missing()):
+            raise SystemExit(f"{what}: {missing}")
+    check_same_run(args.out, args)
+    record_run(args.out, args)
+    pairs = [pair for split in args.splits for pair in read_pairs(args.histories, split, args.limit)]
+    if not pairs:
+        raise SystemExit(f"{args.histories}: no histories in {args.splits}")
+    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
+    journal = Journal(args.out / "completions.jsonl")
+
+    def served(model: Model) -> JournaledBackend:
+        return JournaledBackend(Backends(**options).make(model), journal)
+
+    learner = None if args.learner_model is None else served(args.learner_model)
+    # The ranker is for recall, which is measured to a depth of five whatever is selected at task entry.
+    rankers: list[Selector] = [LexicalSelector(), LexicalSelector(most=5, floor=0.0)]
+    if args.selector_model is not None:
+        rankers = [ModelSelector(served(args.selector_model), most=most) for most in (3, 5)]
+    selector, ranker = rankers
+    judges = {name: None if model is None else served(model) for name, model in args.checkers.items()}
+    learned = [learn_all(args, pairs, learner, context=context) for context in (True, False)]
+    store = AssetStore(args.out / "assets")
+    for assets in learned[0].values():
+        if not store.versions(assets.user):
+            store.commit(assets)
+    texts = {t: r.key for _, ledger in pairs for r in ledger.requirements for t in (r.requirement, r.fact) if t}
+    histories = [history for history, _ in pairs]
+    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens)
+    arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
+    found: list[LiveRun] = []
+    tasks = list(targets(pairs, args.kinds))
+    for rates in args.sweep:
+        condition = f"fix {rates.fix}, half-fix {rates.half_fix}, regression {rates.regression}"
+        for target in tqdm(tasks, desc=condition):
+            for method, checker in arms:
+                supplied = methods.supply(method, target, checker)
+                name = f"{method}, {checker}" if method == "live_assets" else method
+                said = {"method": name, "kind": f"{target.kind}; {condition}"}
+                for run in range(args.runs):
+                    found.append(execute(target, supplied, rates, texts, **said, run=run, seed=args.seed))
+    write_jsonl(args.out / "runs.jsonl", found)
+    rows: list[Row] = live_rows(found)
+    rows += recall_rows(pairs, {user: assets.situations for user, assets in learned[0].items()}, ranker)
+    comparisons = live.lifts(found, args.margin)
+    rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
+    what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
+    write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
+    print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
+
+
+def learn_all(args: Arguments, pairs: Sequence[Pair], backend: Backend | None, *, context: bool) -> dict[str, Assets]:
+    """The assets of every user, history by history; what a model got wrong is counted."""
+    ledgers = {h.id: ledger for h, ledger in pairs}
+
+    def learner(history: LearningHistory) -> Learner:
+        if backend is not None:
+            return ModelLearner(backend, context=context)
+        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id])
+
+    assets, rejected = learn_users(tqdm([history for history, _ in pairs], desc="assets"), learner)
+    if rejected:
+        print(f"{len(rejected)} edits of assets rejected, such as {rejected[0]}")
+    return assets
+
+
+if __name__ == "__main__":
+    main()

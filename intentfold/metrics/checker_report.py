@@ -1,0 +1,95 @@
+"""Judging examples and the rows of a checker's report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from intentfold.asset import Verdict
+from intentfold.codec.verdict import decode_verdict
+from intentfold.example import Example
+from intentfold.metrics import checker as metrics
+from intentfold.metrics.checker import Judged
+from intentfold.metrics.report import Row, comparison_table, row, table
+from intentfold.metrics.statistics import Comparison
+from intentfold.records import canonical_json, to_json, write_text
+from intentfold.runtime.checker import Scorer, probabilities
+from intentfold.runtime.roles import Backend
+
+NO_AGENT = "-"
+
+
+def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int, scorer: object | None = None) -> list[Judged]:
+    """What a checker says about each example, with its probabilities where `scorer` gives them. Raises `BackendError`."""
+    prompts = [one.messages for one in examples]
+    completions = backend.complete(prompts, max_tokens)
+    likely = probabilities(scorer, prompts) if isinstance(scorer, Scorer) else [()] * len(examples)
+    judged = []
+    for one, completion, sure in zip(examples, completions, likely, strict=True):
+        said, truth = decode_verdict(completion.text), decode_verdict(one.completion)
+        if truth is None:
+            raise ValueError(f"{one.provenance.episode}: the completion {one.completion[:80]!r} is no verdict")
+        reason = "" if said is None else said.reason
+        verdict: Verdict | None = None if said is None else said.verdict
+        judged.append(Judged(one.hash(), one.provenance.origin, truth.verdict, verdict, reason, truth.reason, sure))
+    return judged
+
+
+def checker_rows(
+    arm: str, split: str, examples: Sequence[Example], judged: Sequence[Judged], threshold: float | None
+) -> list[Row]:
+    """Every metric over the split, macro-F1 and the recall of unmet by slice, and the verdicts at the threshold."""
+    rows = [row(arm, split, "macro_f1", metrics.macro_f1(judged), NO_AGENT)]
+    for verdict in metrics.VERDICTS:
+        for name, measure in (("precision", metrics.precision), ("recall", metrics.recall), ("f1", metrics.f1)):
+            rows.append(row(arm, split, f"{name}_{verdict}", measure(judged, verdict), NO_AGENT))
+    for name, found in (
+        ("false_unmet", metrics.false_unmet(judged)),
+        ("not_assessed", metrics.not_assessed(judged)),
+        ("reasons_named", metrics.reasons_named(judged)),
+    ):
+        rows.append(row(arm, split, name, found, NO_AGENT))
+    error = metrics.ece(judged)
+    if error is not None:
+        rows.append(Row(arm, split, "ece", error, error, error, len(judged), NO_AGENT))
+    if threshold is not None:
+        at = [metrics.decided(one, threshold) for one in judged]
+        for name, found in (
+            ("macro_f1", metrics.macro_f1(at)),
+            ("recall_unmet", metrics.recall(at, "unmet")),
+            ("false_unmet", metrics.false_unmet(at)),
+        ):
+            rows.append(row(arm, split, f"{name}, at the threshold", found, NO_AGENT))
+    for name, places in _slices(examples).items():
+        part = [judged[place] for place in places]
+        rows.append(row(arm, split, f"macro_f1, {name}", metrics.macro_f1(part), NO_AGENT))
+        rows.append(row(arm, split, f"recall_unmet, {name}", metrics.recall(part, "unmet"), NO_AGENT))
+    return rows
+
+
+def _slices(examples: Sequence[Example]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(examples):
+        where = one.provenance
+        names = [f"family {where.family}", f"difficulty {where.load}"]
+        if "novel" in where.phenomena:
+            names.append("held-out requirements")
+        for name in names:
+            found.setdefault(name, []).append(place)
+    return dict(sorted(found.items()))
+
+
+def write_checker_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
+    """Write results.json, comparisons.json and report.md."""
+    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
+    write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
+    text = [
+        "# Checker",
+        f"{what} Verdicts are those of executed checks. Intervals are at 95%, clustered by user; what could not be read is"
+        " right in no case. The condition is the split. ECE has no interval: it is a sum of distances.",
+        table(rows),
+        "## Comparisons in macro-F1",
+        comparison_table(comparisons),
+        "![reliability](reliability.png)",
+    ]
+    write_text(folder / "report.md", "\n\n".join(text) + "\n")

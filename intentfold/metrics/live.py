@@ -1,0 +1,96 @@
+"""What learned assets do for later tasks: satisfaction, the path of a finding, and repeated runs (LiveAsset, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from intentfold.metrics.statistics import Comparison, Interval, interval, paired
+from intentfold.trace import LiveRun
+
+
+def satisfaction(run: LiveRun, *, first: bool = False) -> float:
+    """Σ w·1[satisfied] / Σ w over the exposed requirements (LiveAsset, equation 4)."""
+    met = run.first if first else run.final
+    return sum(weight for weight, ok in zip(run.weights, met, strict=True) if ok) / sum(run.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """A target with its executions averaged, so that every target weighs the same."""
+
+    target: str
+    cluster: str
+    value: float
+
+
+def averaged(runs: Sequence[LiveRun], value: Callable[[LiveRun], float]) -> list[Averaged]:
+    """One value a target, in the order in which targets first occur."""
+    groups = by_target(runs)
+    return [Averaged(t, some[0].cluster, sum(map(value, some)) / len(some)) for t, some in groups.items()]
+
+
+def by_target(runs: Sequence[LiveRun]) -> dict[str, list[LiveRun]]:
+    """The executions of each target."""
+    groups: dict[str, list[LiveRun]] = {}
+    for run in runs:
+        groups.setdefault(run.target, []).append(run)
+    return groups
+
+
+def mean(values: Sequence[Averaged]) -> Interval | None:
+    """The mean over targets, clustered by user."""
+    return interval([one.value for one in values], [1.0] * len(values), [one.cluster for one in values])
+
+
+def lift(a: Sequence[LiveRun], b: Sequence[LiveRun], margin: float) -> Comparison:
+    """The paired difference a − b in satisfaction over the same targets."""
+    ours, theirs = averaged(a, satisfaction), averaged(b, satisfaction)
+    if [one.target for one in ours] != [one.target for one in theirs]:
+        raise ValueError("paired runs must be of the same targets, in the same order")
+    return paired([one.value for one in ours], [one.value for one in theirs], [one.cluster for one in ours], margin)
+
+
+def lifts(runs: Sequence[LiveRun], margin: float) -> dict[tuple[str, str, str], Comparison]:
+    """By (method, kind, metric): what learned assets add to the same loop without checks, and to the bare agent."""
+    found = {}
+    groups: dict[tuple[str, str], list[LiveRun]] = {}
+    for run in runs:
+        groups.setdefault((run.method, run.kind), []).append(run)
+    for (method, kind), ours in groups.items():
+        for other in ("no_runtime", "base"):
+            if method.startswith("live_assets") and (other, kind) in groups:
+                found[(method, kind, f"lift over {other}")] = lift(ours, groups[(other, kind)], margin)
+    return found
+
+
+def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
+    """Every metric of one method over one kind of target."""
+    clusters = [run.cluster for run in runs]
+    passed = [float(bool(run.passed)) for run in runs]
+    slipped = [float(bool(run.passed) and not all(run.final)) for run in runs]
+    # Requirement-run records whose first candidate fails: the path finding, corrective action, fulfilment.
+    records = [
+        (run.cluster, identified, identified and acted, identified and acted and final, final)
+        for run in runs
+        for first, final, identified, acted in zip(run.first, run.final, run.identified, run.acted, strict=True)
+        if not first
+    ]
+    whole, ones = [cluster for cluster, *_ in records], [1.0] * len(records)
+    found = [float(one[1]) for one in records]
+    twice = [some for some in by_target(runs).values() if len(some) == 2]
+    pairs = [(a.cluster, x and y) for a, b in twice for x, y in zip(a.final, b.final, strict=True)]
+    gaps = [abs(satisfaction(a) - satisfaction(b)) for a, b in twice]
+    return {
+        "satisfaction": mean(averaged(runs, satisfaction)),
+        "satisfaction of the first candidate": mean(averaged(runs, lambda run: satisfaction(run, first=True))),
+        "passed with unmet, of all runs": interval(slipped, [1.0] * len(runs), clusters),
+        "passed with unmet, of those that pass": interval(slipped, passed, clusters),
+        "identified": interval(found, ones, whole),
+        "identified and acted on": interval([float(one[2]) for one in records], ones, whole),
+        "identified, acted on, fulfilled": interval([float(one[3]) for one in records], ones, whole),
+        "fulfilled given identified": interval([float(one[1] and one[4]) for one in records], found, whole),
+        "requirements met in both runs": interval([float(ok) for _, ok in pairs], [1.0] * len(pairs), [c for c, _ in pairs]),
+        "difference between two runs": interval(gaps, [1.0] * len(gaps), [a.cluster for a, _ in twice]),
+        "revisions": interval([float(r.revisions) for r in runs], [1.0] * len(runs), clusters, proportion=False),
+    }

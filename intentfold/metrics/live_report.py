@@ -1,0 +1,74 @@
+"""The rows and the report of an evaluation of learned assets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from intentfold.asset import Situation
+from intentfold.metrics import live
+from intentfold.metrics.report import Row, comparison_table, row, table
+from intentfold.metrics.statistics import Comparison, Interval, interval
+from intentfold.records import canonical_json, to_json, write_text
+from intentfold.runtime.selection import Selector
+from intentfold.trace import LearningHistory, Ledger, LiveRun
+
+AGENT = "scripted"
+DEPTHS = (1, 2, 3, 4, 5)
+
+
+def live_rows(runs: Sequence[LiveRun]) -> list[Row]:
+    """Every metric of each method over each kind of target and rates of the agent."""
+    groups: dict[tuple[str, str], list[LiveRun]] = {}
+    for run in runs:
+        groups.setdefault((run.method, run.kind), []).append(run)
+    return [
+        row(method, kind, metric, found, AGENT)
+        for (method, kind), some in groups.items()
+        for metric, found in live.measures(some).items()
+    ]
+
+
+def recall_rows(
+    pairs: Sequence[tuple[LearningHistory, Ledger]], situations: Mapping[str, Sequence[Situation]], selector: Selector
+) -> list[Row]:
+    """Recall@k of source histories: the situations of all users pooled, each eligible history's own request asked.
+
+    Eligible are histories with at least three deliveries, feedback that names a discrepancy, a stated requirement, and
+    acceptance (LiveAsset, 4.4.2). Two retrieval runs of a deterministic selector are the same: one is made.
+    """
+    pool = [situation for user in sorted(situations) for situation in situations[user]]
+    hits: list[tuple[str, list[float]]] = []
+    for history, ledger in pairs:
+        if not eligible(history, ledger):
+            continue
+        ranked = [pool[place].sources for place in selector.rank(history.request, pool)]
+        hits.append((history.user, [float(any(history.id in sources for sources in ranked[:k])) for k in DEPTHS]))
+    clusters = [user for user, _ in hits]
+    found: list[tuple[int, Interval | None]] = [
+        (k, interval([hit[place] for _, hit in hits], [1.0] * len(hits), clusters)) for place, k in enumerate(DEPTHS)
+    ]
+    return [row(selector.name, "selection", f"recall@{k}", one, "-") for k, one in found]
+
+
+def eligible(history: LearningHistory, ledger: Ledger) -> bool:
+    """Whether a history counts for the recall of selection."""
+    deliveries = sum(bool(found) for found in ledger.assessments)
+    return deliveries >= 3 and any(ledger.discrepancies) and any(ledger.stated) and bool(history.closing)
+
+
+def write_live_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
+    """Write results.json, comparisons.json and report.md."""
+    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
+    write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
+    text = [
+        "# Live assets",
+        f"{what} The agent is scripted: no model, so nothing here says how a language model would fare. It reads requirements"
+        " and messages, and no explanations; what it is not told it gets right at a fixed rate. Satisfaction is that of the"
+        " executed checks over exposed requirements that apply, the executions of a target averaged, targets weighing the"
+        " same. Intervals are at 95%, clustered by user.",
+        table(rows),
+        "## Comparisons in satisfaction",
+        comparison_table(comparisons),
+    ]
+    write_text(folder / "report.md", "\n\n".join(text) + "\n")

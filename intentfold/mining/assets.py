@@ -1,0 +1,88 @@
+"""Asset learning taught: the right edits of each correction step, from what its messages raised (the ledger)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from intentfold.asset import AssetEdit, Situation, fold_asset, source_of
+from intentfold.codec.asset_edits import encode_asset_edits
+from intentfold.dialogue import CorrectionStep
+from intentfold.example import Example, Provenance
+from intentfold.intent import Rejected
+from intentfold.prompts.assets import learner_prompt, learner_template_hash
+from intentfold.runtime.learner import plain_description
+from intentfold.trace import LearningHistory, Ledger
+
+
+class OracleLearner:
+    """No model: writes the right edits of each step of one history, because it is shown its ledger.
+
+    It learns what the user's messages have raised up to the step and nothing that stayed private.
+    """
+
+    name = "oracle"
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    def edits(self, situation: Situation, step: CorrectionStep) -> tuple[tuple[AssetEdit, ...], tuple[Rejected, ...]]:
+        """An intent for each requirement that was raised and is not yet held, with its fact where the user told it.
+
+        A requirement waits until every value in its words can be read in the user's messages or in the step's results
+        (design D3: more would teach invention).
+        """
+        readable = "\n".join((*step.messages.values(), step.before.text(), step.after.text()))
+        known = {part.text for intent in situation.intents for part in intent.parts}
+        edits: list[AssetEdit] = []
+        intents = 0
+        for key in dict.fromkeys(key for keys in self.ledger.raised[: len(step.messages)] for key in keys):
+            requirement = self.ledger.requirement(key)
+            if requirement.requirement in known or not all(_stands_in(readable, value) for value in requirement.needs):
+                continue
+            intents += 1
+            edits += [
+                AssetEdit("INTENT", text=requirement.explanation),
+                AssetEdit("REQUIRE", -intents, requirement.requirement),
+            ]
+            if requirement.fact and source_of(requirement.fact, step.messages) is not None:
+                edits.append(AssetEdit("FACT", -intents, requirement.fact, requirement.fact))
+        return tuple(edits), ()
+
+    def description(self, situation: Situation, requests: Mapping[str, str]) -> str:
+        """The requests and explanations, one after the other."""
+        return plain_description(situation, requests)
+
+
+def _stands_in(text: str, value: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+
+
+def learner_examples(history: LearningHistory, ledger: Ledger) -> Iterator[Example]:
+    """One example a correction step: the assets before it and the step, and the edits that they call for."""
+    learner, situation = OracleLearner(ledger), Situation()
+    for number in history.corrections():
+        step = history.step(number)
+        edits, _ = learner.edits(situation, step)
+        ops = sorted({edit.op.lower() for edit in edits}) or ["none"]
+        yield Example(
+            version=1,
+            messages=learner_prompt(situation, step),
+            privileged=learner_prompt(situation, step, privileged=edits),
+            completion=encode_asset_edits(edits),
+            provenance=Provenance(
+                episode=history.id,
+                turn=number,
+                split=history.split,
+                wording=history.wording,
+                family=history.family,
+                origin=history.user,
+                license=history.license,
+                load=min(3, max(1, len(ledger.raised[number]))),
+                mining="oracle",
+                codec="asset",
+                template=learner_template_hash(),
+                phenomena=tuple(ops),
+            ),
+        )
+        situation, _ = fold_asset(situation, edits, step.messages)

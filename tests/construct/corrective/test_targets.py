@@ -1,0 +1,108 @@
+"""Targets and executions: what each kind changes, and what a method is given."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from intentfold.construct.corrective.agent import AgentRates
+from intentfold.construct.corrective.build import Plan, user_histories
+from intentfold.construct.corrective.judge import ExecutedJudge
+from intentfold.construct.corrective.methods import Methods
+from intentfold.construct.corrective.registry import FAMILIES
+from intentfold.construct.corrective.replay import METHODS, execute
+from intentfold.construct.corrective.targets import KINDS, scenario_of, targets
+from intentfold.construct.corrective.work import applies
+from intentfold.mining.assets import OracleLearner
+from intentfold.runtime.baselines import RuleJudge
+from intentfold.runtime.learner import learn_users
+from intentfold.runtime.selection import LexicalSelector
+
+PLAN = Plan(tuple(FAMILIES), 4, 2, 3, 5, 8, AgentRates(), 0.2, (), 0)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return [pair for number in range(PLAN.users) for pair in user_histories(PLAN, number)]
+
+
+def test_each_kind_changes_what_it_says(pairs) -> None:
+    histories = {history.id: (history, ledger) for history, ledger in pairs}
+    found = list(targets(pairs, KINDS))
+    assert {target.kind for target in found} == set(KINDS)
+    for target in found:
+        history, ledger = histories[target.sources[0]]
+        before = scenario_of(history, ledger)
+        assert target.keys
+        assert all(applies(target.family.criterion(key), target.scenario) for key in target.keys)
+        exposed = {key for source in target.sources for key in histories[source][1].exposed}
+        assert set(target.keys) <= exposed
+        if target.kind == "replay":
+            assert (target.scenario, target.request) == (before, history.request)
+            continue
+        tastes = target.family.tastes(random.Random(0))
+        assert target.scenario.number != before.number
+        assert all(target.scenario.values[name] == before.values[name] for name in tastes)
+        if target.kind == "changed":
+            assert not any(target.family.criterion(key).condition for key in target.keys)
+        if target.kind == "composition":
+            assert len(target.sources) == 2
+
+
+def test_a_replay_of_history_meets_the_same_checks(pairs) -> None:
+    """The external evaluation of a delivery in its own scenario is the one that the ledger recorded."""
+    for history, ledger in pairs[:20]:
+        for target in targets([(history, ledger)], ["replay"]):
+            recorded = {found.key: found for found in ledger.assessments[-1]}
+            for found in target.assess(history.exchanges[-1].output):
+                assert not recorded or found == recorded[found.key]
+
+
+def methods(pairs) -> Methods:
+    histories = [history for history, _ in pairs]
+    ledgers = {history.id: ledger for history, ledger in pairs}
+    assets, rejected = learn_users(histories, lambda history: OracleLearner(ledgers[history.id]))
+    assert rejected == []
+    return Methods(histories, assets, assets, LexicalSelector(), {"executed": None}, 8)
+
+
+def test_methods_supply_what_they_are(pairs) -> None:
+    train = [pair for pair in pairs if pair[0].wording == "train"]
+    [target] = targets(train[:1], ["replay"])
+    supplied = {method: methods(train).supply(method, target, "executed") for method in METHODS}
+    assert not supplied["base"].intents + supplied["base"].notes
+    assert supplied["raw_history"].notes[0] == train[0][0].request
+    assert len(supplied["memory"].notes) == 5
+    full = supplied["live_assets"]
+    assert full.intents == full.checked
+    assert isinstance(full.judge, ExecutedJudge)
+    assert supplied["no_runtime"].judge is None
+    assert supplied["no_runtime"].intents == full.intents
+    bare = supplied["no_explanation"]
+    assert [intent.explanation for intent in bare.intents] == [""] * len(full.intents)
+    assert [intent.parts for intent in bare.checked] == [intent.parts for intent in full.checked]
+    assert isinstance(supplied["rules"].judge, RuleJudge)
+    assert set(supplied["skill"].notes) == {part.text for intent in full.intents for part in intent.requirements}
+
+
+def test_an_execution_follows_findings_to_their_end(pairs) -> None:
+    train = [pair for pair in pairs if pair[0].wording == "train"]
+    keys = {text: r.key for _, ledger in train for r in ledger.requirements for text in (r.requirement, r.fact) if text}
+    mine = methods(train)
+    perfect, hopeless = AgentRates(1.0, 0.0, 0.0, 0.0), AgentRates(0.0, 0.0, 0.0, 0.0)
+    for target in list(targets(train, ["replay"]))[:8]:
+        supply = mine.supply("live_assets", target, "executed")
+        known = {keys[part.text] for intent in supply.intents for part in intent.parts}
+
+        def done_at(rates: AgentRates):
+            return execute(target, supply, rates, keys, method="m", kind="k", run=0, seed=0)  # noqa: B023
+
+        done = done_at(perfect)
+        assert done.final == tuple(key in known for key in target.keys)
+        lost = done_at(hopeless)
+        assert lost.identified == tuple(key in known for key in target.keys)
+        assert not any(lost.final + lost.acted)
+        assert not lost.passed
+        once, again = (done_at(AgentRates()) for _ in range(2))
+        assert once == again

@@ -1,0 +1,113 @@
+"""The checker on a local model: many questions about one output share their trunk, and probabilities are the model's own."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from intentfold.asset import ContextualIntent, Requirement
+from intentfold.codec.verdict import VERDICTS
+from intentfold.dialogue import File, Output, Turn, to_messages
+from intentfold.prompts.checker import checker_prompt, checker_trunk
+from intentfold.runtime.checker import Checker, ModelJudge, probabilities
+from intentfold.runtime.in_process import InProcessBackend
+from intentfold.runtime.scripted import CannedBackend
+from tests.tiny import ROOT, tiny_model
+
+DIALOGUE = (Turn("user", "Write it."),)
+REAL = ROOT / "models" / "smollm2-135m-instruct"
+
+
+def questions(count: int, output: Output) -> list:
+    prompts = []
+    for n in range(count):
+        intent = ContextualIntent(2 * n + 1, f"Because of {n}.", (Requirement(2 * n + 2, f"Number {n} is there."),))
+        prompts.append(checker_prompt(DIALOGUE, output, intent, intent.parts[0]))
+    return prompts
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory) -> InProcessBackend:
+    return InProcessBackend(tiny_model(tmp_path_factory.mktemp("tiny")), batch_size=32)
+
+
+def counted(backend: InProcessBackend, work) -> int:
+    """How many tokens pass through the model's embedding during `work`."""
+    seen = 0
+
+    def count(module, inputs, output) -> None:
+        nonlocal seen
+        seen += inputs[0].numel()
+
+    hook = backend.model.get_input_embeddings().register_forward_hook(count)
+    try:
+        work()
+    finally:
+        hook.remove()
+    return seen
+
+
+@pytest.mark.parametrize("how", ["complete", "option_logprobs"])
+def test_twenty_questions_about_a_long_output_compute_at_most_an_eighth(backend: InProcessBackend, how: str) -> None:
+    """An output of 2,000 tokens, branches of at most 100 (the tiny tokenizer's tokens are bytes)."""
+    output = Output("Done.", files=(File("a.md", "x" * 1920),))
+    prompts = questions(20, output)
+    rows = [backend.prompt_ids(prompt) for prompt in prompts]
+    trunk = checker_trunk(DIALOGUE, output)
+    assert len(trunk) <= 2000
+    assert max(len(row) for row in rows) - len(trunk) <= 300  # the chat template's own words among them
+    assert all(len(prompt[1].content) - len(trunk) <= 100 for prompt in prompts)
+
+    def work(some) -> None:
+        backend.complete(some, 1) if how == "complete" else backend.option_logprobs(some, ["met", "unmet:", "not applicable"])
+
+    apart = sum(counted(backend, lambda prompt=prompt: work([prompt])) for prompt in prompts)
+    together = counted(backend, lambda: work(prompts))
+    assert together <= apart / 8, (together, apart)
+
+
+def test_probabilities_are_those_of_each_prompt_alone(backend: InProcessBackend) -> None:
+    prompts = [*questions(3, Output("Fine.")), *questions(2, Output("Something else, and longer."))]
+    together = probabilities(backend, prompts)
+    for prompt, found in zip(prompts, together, strict=True):
+        ids = torch.tensor([backend.prompt_ids(prompt)])
+        with torch.inference_mode():
+            logits = backend.model(input_ids=ids).logits[0, -1]
+        first = [backend.tokenizer(text, add_special_tokens=False)["input_ids"][0] for text in VERDICTS.values()]
+        assert found == pytest.approx(tuple(torch.softmax(logits[first], -1).tolist()), abs=1e-5)
+        assert sum(found) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="options must begin with different tokens"):
+        backend.option_logprobs(prompts, ["met", "me"])
+
+
+def test_a_threshold_decides_and_the_text_gives_the_reason(backend: InProcessBackend) -> None:
+    output = Output("Fine.")
+    intents = [ContextualIntent(1, "Why.", (Requirement(2, "It is there."),))]
+    always, never = (Checker(ModelJudge(backend, threshold=t, max_tokens=2), intents).check(output) for t in (0.0, 2.0))
+    assert [finding.verdict for finding in always.findings] == ["unmet"]
+    assert never.findings[0].verdict in ("met", "not_applicable")
+    with pytest.raises(ValueError, match="the backend canned gives no probabilities"):
+        ModelJudge(CannedBackend({}, name="canned"), threshold=0.5)
+
+
+@pytest.mark.skipif(not (REAL / "tokenizer.json").is_file(), reason="no SmolLM2 here")
+def test_the_trunk_is_a_token_prefix_of_every_branch_and_verdicts_begin_apart() -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(REAL)
+    output = Output("Done.", files=(File("a.md", "# Title\nSome text.\n"),))
+    for trunk_output in (output, Output("x"), Output("Ends with a space ")):
+        prompts = questions(4, trunk_output)
+        rows = [
+            tokenizer.apply_chat_template(to_messages(prompt), add_generation_prompt=True, return_dict=False)
+            for prompt in prompts
+        ]
+        bare = (prompts[0][0], Turn("user", checker_trunk(DIALOGUE, trunk_output)))
+        end = tokenizer("<|im_end|>\n", add_special_tokens=False)["input_ids"]
+        trunk = tokenizer.apply_chat_template(to_messages(bare), return_dict=False)[: -len(end)]
+        # The line break that ends the trunk may be one token with what follows: all but it is shared.
+        assert all(row[: len(trunk) - 1] == trunk[:-1] for row in rows)
+    firsts = [tokenizer(text, add_special_tokens=False)["input_ids"][0] for text in VERDICTS.values()]
+    assert len(set(firsts)) == 3
