@@ -56,9 +56,10 @@ def families(rows: Sequence[Row]) -> list[list[int]]:
     return found
 
 
-def pack(rows: Sequence[Row], device: torch.device | str = "cpu") -> Packed:
-    """The rows as one sequence a family."""
-    sequences = [_sequence([rows[place] for place in family]) for family in families(rows)]
+def pack(rows: Sequence[Row], device: torch.device | str = "cpu", *, alike: bool = True) -> Packed:
+    """The rows as one sequence a family; as one sequence a row where they are not to be taken as `alike`."""
+    together = families(rows) if alike else [[place] for place in range(len(rows))]
+    sequences = [_sequence([rows[place] for place in family]) for family in together]
     longest = max(len(ids) for ids, *_ in sequences)
     ids_BT = torch.zeros(len(sequences), longest, dtype=torch.long)
     positions_BT = torch.zeros(len(sequences), longest, dtype=torch.long)
