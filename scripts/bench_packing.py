@@ -72,9 +72,8 @@ def measure(args: Arguments) -> None:
             seconds[name].append(time.process_time() - before)
             tokens[name] += sum(part.ids_BT.numel() for part in parts)
     for name, spent in seconds.items():
-        print(
-            f"{name}: {tokens[name] / len(spent):.0f} tokens, {statistics.median(spent):.2f} CPU-seconds a step of {args.rows} rows"
-        )
+        cost, laid = statistics.median(spent), tokens[name] / len(spent)
+        print(f"{name}: {laid:.0f} tokens, {cost:.2f} CPU-seconds a step of {args.rows} rows")
     print(f"ratio {statistics.median(seconds['one row each']) / statistics.median(seconds['packed']):.2f}")
 
 

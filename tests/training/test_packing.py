@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from transformers import AutoModelForCausalLM
 
 from intentfold.training.packing import Packed, Row, families, pack, packed_hidden
-from tests.tiny import tiny_model
+from tests.tiny import script, tiny_dataset, tiny_model
 
 
 def rows_of(rng: random.Random, trunks: int, branches: int) -> list[Row]:
@@ -76,3 +76,17 @@ def test_a_row_that_would_shorten_the_trunk_too_much_starts_another_family() -> 
     trunk = list(range(3, 33))
     rows = [Row([*trunk, 40 + n, 50], 31) for n in range(4)] + [Row([*trunk[:12], *range(60, 80)], 30)]
     assert families(rows) == [[0, 1, 2, 3], [4]]
+
+
+def test_the_benchmark_takes_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [f"--base={tiny_model(tmp_path / 'model')}", f"--data={tiny_dataset(tmp_path / 'data')}", "--rows=8", "--steps=2"]
+    script("scripts/bench_packing.py").main(flags)
+    said = capsys.readouterr().out
+    assert "packed:" in said
+    assert "ratio" in said
+
+
+def test_rows_can_be_taken_apart() -> None:
+    rows = rows_of(random.Random(3), trunks=1, branches=3)
+    assert pack(rows, alike=False).ids_BT.shape[0] == 3
+    assert pack(rows).ids_BT.shape[0] == 1
