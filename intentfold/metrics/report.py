@@ -194,13 +194,13 @@ def _markdown(
 def comparison_table(comparisons: Mapping[str, Comparison]) -> str:
     """Paired differences with margin, minimum detectable effect and verdict, as a Markdown table."""
     lines = [
-        "| comparison | difference | 95% interval | n | clusters | margin | detectable | verdict |",
-        "|---|---|---|---|---|---|---|---|",
+        "| comparison | difference | 95% interval | n | clusters | margin | detectable | cases to settle | verdict |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, c in comparisons.items():
         lines.append(
             f"| {name} | {c.mean:+.3f} | {c.low:+.3f} to {c.high:+.3f} | {c.n} | {c.clusters} | {c.margin} | {c.mde:.3f} |"
-            f" {c.verdict} |"
+            f" {c.needed_n} | {c.verdict} |"
         )
     return "\n".join(lines)
 
