@@ -1,4 +1,5 @@
 # make demo [DATA=path]   a small pretrained model learns to fold intent; table and report under runs/demo
+# make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +7,7 @@ BIN := $(VENV)/bin
 DATA ?=
 MODEL := models/smollm2-135m-instruct
 
-.PHONY: install model demo test lint clean
+.PHONY: install model demo scale test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -21,6 +22,9 @@ $(MODEL)/config.json: $(VENV)/installed
 
 demo: install model
 	$(BIN)/python scripts/demo.py $(if $(DATA),--data $(DATA))
+
+scale: install model
+	$(BIN)/python scripts/scale.py
 
 lint: install
 	$(BIN)/ruff check .

@@ -53,7 +53,8 @@ class Comparison:
 
     `mde` is the difference that a comparison as noisy as this one detects with a power of 0.8. `needed_n` is how many
     cases, in clusters as large and as noisy as these, settle the verdict with that power where there is no difference
-    (`needed_clusters`; None where one cluster says nothing). `verdict` is the first of these that holds: superior
+    (`needed_clusters`; None where one cluster says nothing). `power` is the probability that a comparison as noisy as
+    this one finds a true difference of the margin. `verdict` is the first of these that holds: superior
     (low > 0), equivalent (the interval within ±margin), non-inferior (low > −margin), inferior (high < 0),
     inconclusive.
     """
@@ -68,6 +69,7 @@ class Comparison:
     margin: float
     mde: float
     needed_n: int | None
+    power: float
     verdict: Verdict
 
 
@@ -212,7 +214,9 @@ def _comparison(
 ) -> Comparison:
     clusters = len(values_C)
     needed_n = ceil(needed_clusters(found.spread, margin, len(pseudo)) * n / clusters) if found.df else None
-    return Comparison(difference, low, high, n, clusters, margin, found.detectable, needed_n, verdict(low, high, margin))
+    chance = _power(margin / found.error, found.df) if found.df and found.error else float(found.df > 0)
+    said = verdict(low, high, margin)
+    return Comparison(difference, low, high, n, clusters, margin, found.detectable, needed_n, chance, said)
 
 
 def power(difference: float, spread: float, clusters: int) -> float:
@@ -222,8 +226,12 @@ def power(difference: float, spread: float, clusters: int) -> float:
     """
     if clusters < 2 or spread <= 0:
         raise ValueError(f"power needs at least 2 clusters and a spread above 0, got {clusters} and {spread}")
-    shift = abs(difference) * clusters**0.5 / spread
-    return float(1 - nctdtr(clusters - 1, shift, _quantile(clusters - 1)))
+    return _power(abs(difference) * clusters**0.5 / spread, clusters - 1)
+
+
+def _power(shift: float, df: int) -> float:
+    """The upper tail beyond the quantile, where the truth lies `shift` standard errors from 0."""
+    return float(1 - nctdtr(df, shift, _quantile(df)))
 
 
 def needed_clusters(spread: float, margin: float, pseudo: int = 0) -> int:

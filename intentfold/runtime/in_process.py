@@ -17,7 +17,7 @@ Dtype = Literal["float32", "bfloat16"]
 
 
 class InProcessBackend:
-    """Batched greedy decoding on a model folder; `use` switches between the base and its adapters.
+    """Batched decoding on a model folder; `use` switches between the base and its adapters, `sample` between greedy and sampled.
 
     Prompts are sorted by length into batches of `batch_size`, padded on the left; what they all begin with is computed
     once, and rows that have stopped leave the batch. `chat_template_kwargs` (such as `enable_thinking: false`) go to the
@@ -47,7 +47,12 @@ class InProcessBackend:
         self._dtype = dtype
         self._adapters: dict[str, str] = {}
         self.adapter: str | None = None
+        self.sample(0.0, 0)
         self.use(adapter)
+
+    def sample(self, temperature: float, seed: int) -> None:
+        """Sample at this temperature from now on (0 is greedy): the same prompt and seed give the same text in any batch."""
+        self.temperature, self.seed = temperature, seed
 
     def use(self, adapter: str | Path | None) -> None:
         """Answer with this adapter folder from now on, or with the base alone."""
@@ -71,9 +76,10 @@ class InProcessBackend:
 
     @property
     def name(self) -> str:
-        """Base, adapter and precision, with a fingerprint of their files: other weights at the same path are another backend."""
+        """Base, adapter, precision and sampling, with a fingerprint of the files: other weights are another backend."""
         parts = [f"{folder}@{_fingerprint(Path(folder))}" for folder in (self.base, self.adapter) if folder is not None]
-        return "+".join((*parts, self._dtype))
+        sampled = (f"temperature {self.temperature}", f"seed {self.seed}") if self.temperature else ()
+        return "+".join((*parts, self._dtype, *sampled))
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order; special tokens are left out of the text."""
@@ -101,7 +107,7 @@ class InProcessBackend:
         )
 
     def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
-        """Greedy continuations of token rows, stop token included where one was written."""
+        """Continuations of token rows, stop token included where one was written."""
         import torch
         from transformers import DynamicCache
 
@@ -114,6 +120,7 @@ class InProcessBackend:
         mask_BT = torch.tensor([[1] * shared + [0] * pad + [1] * (longest - pad) for pad in pads], device=device)
         positions_BT = (mask_BT.cumsum(-1) - 1)[:, shared:].clamp(min=0)
         written: list[list[int]] = [[] for _ in rows]
+        chance = [torch.Generator().manual_seed(int(content_hash(f"{self.seed} {row}"), 16) >> 1) for row in rows]
         active = list(range(len(rows)))
         cache = DynamicCache(config=self.model.config)
         with torch.inference_mode():
@@ -124,6 +131,10 @@ class InProcessBackend:
                 cache.batch_repeat_interleave(len(rows))
             for _ in range(max_tokens):
                 logits_BV = self._last_logits(ids_BT, mask_BT, positions_BT, cache)
+                if self.temperature:
+                    noise_BV = torch.stack([torch.rand(logits_BV.shape[-1], generator=chance[row]) for row in active])
+                    # The largest of logits and Gumbel noise is a sample of the softmax.
+                    logits_BV = logits_BV.float() / self.temperature - (-noise_BV.to(device).log()).log()
                 next_B = logits_BV.argmax(-1)
                 for row, token in zip(active, next_B.tolist(), strict=True):
                     written[row].append(token)
@@ -144,6 +155,8 @@ class InProcessBackend:
         """Like `_generate`, by the library's own loop: no shared prefix, and every row runs as long as the longest."""
         import torch
 
+        if self.temperature:
+            raise ValueError(f"{self.base}: a model with linear attention is not sampled in process; serve it")
         longest = max(map(len, rows))
         device = self.model.device
         output = self.model.generate(

@@ -16,12 +16,12 @@ from intentfold.runtime.scripted import null_backend
 from tests.episodes import house, small_house
 
 WORDS = [
-    (Comparison(0.1, 0.05, 0.15, 40, 20, 0.02, 0.07, 900, "superior"), ["is better", "40 cases of 20 source tasks"]),
-    (Comparison(0.0, -0.01, 0.01, 40, 20, 0.02, 0.01, 30, "equivalent"), ["is equivalent", "margin of 0.02"]),
-    (Comparison(0.0, -0.01, 0.05, 40, 20, 0.02, 0.01, 90, "non-inferior"), ["is not worse", "About 90 cases"]),
-    (Comparison(-0.1, -0.2, -0.01, 40, 20, 0.02, 0.1, 900, "inferior"), ["is worse"]),
+    (Comparison(0.1, 0.05, 0.15, 40, 20, 0.02, 0.07, 900, 0.1, "superior"), ["is better", "40 cases of 20 source tasks"]),
+    (Comparison(0.0, -0.01, 0.01, 40, 20, 0.02, 0.01, 30, 0.9, "equivalent"), ["is equivalent", "margin of 0.02"]),
+    (Comparison(0.0, -0.01, 0.05, 40, 20, 0.02, 0.01, 90, 0.7, "non-inferior"), ["is not worse", "About 90 cases"]),
+    (Comparison(-0.1, -0.2, -0.01, 40, 20, 0.02, 0.1, 900, 0.1, "inferior"), ["is worse"]),
     (
-        Comparison(0.0, -0.1, 0.1, 10, 10, 0.02, 0.14, 4000, "inconclusive"),
+        Comparison(0.0, -0.1, 0.1, 10, 10, 0.02, 0.14, 4000, 0.1, "inconclusive"),
         ["cannot be told", "neither a difference nor its absence", "A difference of 0.140", "About 4000 cases"],
     ),
 ]
