@@ -136,4 +136,5 @@ def test_real_weights_cut_and_sampled(tmp_path) -> None:
     assert set(found) == set(trackers)
     assert all(row["verdict"] == "inconclusive" and row["cpu_seconds_per_turn"] > 0 for row in found.values())
     wrote = {name: (tmp_path / "run" / f"folds.{name}.jsonl").read_text() for name in trackers}
-    assert len(set(wrote.values())) == 4
+    # The cut of untrained weights may write what the whole ones do; the samples may not.
+    assert len({wrote["whole"], wrote["seed1"], wrote["seed2"]}) == 3

@@ -18,8 +18,8 @@ from tests.episodes import house, small_house
 def test_without_lapses_it_is_the_oracle(codec) -> None:
     episodes = [house(), small_house()]
     for episode, folds in zip(episodes, track(episodes, lapsing_backend(episodes, 0.0, 0, codec), codec=codec), strict=True):
-        for turn, fold in zip(episode.turns, folds, strict=True):
-            kept = {entry[0] for entry in canonical(comparable(fold.state)) if entry[0][0] == "goal"}
+        for turn, found in zip(episode.turns, folds, strict=True):
+            kept = {entry[0] for entry in canonical(comparable(found.state)) if entry[0][0] == "goal"}
             assert kept == {entry[0] for entry in canonical(comparable(turn.state)) if entry[0][0] == "goal"}
 
 
