@@ -106,6 +106,20 @@ class InProcessBackend:
             )
         )
 
+    def mean_logprobs(self, texts: Sequence[str]) -> list[float]:
+        """The mean log-likelihood, in nats a token, of each plain text: every token after its first, no chat template."""
+        import torch
+
+        found = []
+        with torch.inference_mode():
+            for text in texts:
+                ids_1T = torch.tensor([self.tokenizer(text)["input_ids"]], device=self.model.device)
+                if ids_1T.shape[1] < 2:
+                    raise ValueError(f"a text needs at least two tokens, got {text!r}")
+                logprobs_1TV = self.model(input_ids=ids_1T).logits[:, :-1].float().log_softmax(-1)
+                found.append(float(logprobs_1TV.gather(-1, ids_1T[:, 1:, None]).mean()))
+        return found
+
     def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
         """Continuations of token rows, stop token included where one was written."""
         import torch
