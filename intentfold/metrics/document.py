@@ -13,7 +13,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~$&!])")
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
 table { border-collapse: collapse; margin: .6rem 0; font-size: .9em; }
-th, td { border: 1px solid #ccc; padding: .2rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th, td { border: 1px solid #ccc; padding: .2rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word; }
 th { background: #f2f2f2; } td:not(:first-child) { min-width: 4rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f7f7f7; padding: .5rem; margin: .3rem 0; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } details { margin: .6rem 0; }
