@@ -1,5 +1,6 @@
 # make demo [DATA=path]   a small pretrained model learns to fold intent; table and report under runs/demo
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
+# make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +10,7 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo recovery test lint clean
+.PHONY: install model demo recovery scale test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -30,6 +31,9 @@ recovery: install model
 	$(RUN) data_gen/mine_examples.py --config configs/data_gen/mine_examples/recovery.yaml
 	$(RUN) -m accelerate.commands.launch --config_file accelerate_configs/cpu.yaml train/sft.py --config configs/train/sft/recovery.yaml
 	$(RUN) eval/intention_recovery.py --config configs/eval/intention_recovery/recovery.yaml
+
+scale: install model
+	$(BIN)/python scripts/scale.py
 
 lint: install
 	$(BIN)/ruff check .

@@ -2,8 +2,9 @@
 
     python eval/closed_loop.py --config configs/eval/closed_loop/demo.yaml
 
-Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json, cases.jsonl
-(answers and grades), folds.ARM.jsonl, rollouts.ARM.jsonl (what data_gen/mine_examples.py mines failures from), report.md.
+Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent, protocol), comparisons.json,
+cases.jsonl (answers and grades), folds.ARM.jsonl, rollouts.ARM.jsonl (what data_gen/mine_examples.py mines failures from),
+report.html and report.md.
 Completions and grades are journaled as they come: a run that was killed goes on where it stopped.
 """
 
@@ -21,6 +22,7 @@ from tqdm import tqdm
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.graders import grade
 from intentfold.metrics import report
+from intentfold.metrics.page import write_report
 from intentfold.metrics.scores import Case, score_gain
 from intentfold.metrics.state import Ratio, fold_records, measure, rejections
 from intentfold.metrics.statistics import MARGIN, Comparison
@@ -150,7 +152,7 @@ def main(argv: list[str] | None = None) -> None:
         comparisons |= found
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
     write_jsonl(args.out / "cases.jsonl", written)
-    report.write_report(args.out, what, agent.name, rows, comparisons, rejected)
+    write_report(args.out, what, agent.name, rows, comparisons, rejected, episodes)
     print(report.table([r for r in rows if r.metric in ("mean_score", "car", *args.comparisons)]))
 
 

@@ -20,12 +20,12 @@ from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.domains.registry import RULES
+from intentfold.metrics.page import comparison_table
 from intentfold.metrics.recovery import report
 from intentfold.metrics.recovery.actions import score_actions
 from intentfold.metrics.recovery.intention import score_intentions
 from intentfold.metrics.recovery.judge import JudgeMatcher
 from intentfold.metrics.recovery.matching import Matcher, RuleMatcher
-from intentfold.metrics.report import comparison_table
 from intentfold.metrics.statistics import MARGIN, Comparison
 from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.prompts.tracker import WINDOW, Codec

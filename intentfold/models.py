@@ -136,3 +136,30 @@ def cut_layers(model: Any, keep: Sequence[int]) -> Any:
     if getattr(model.config, "layer_types", None) is not None:
         model.config.layer_types = [model.config.layer_types[index] for index in keep]
     return model
+
+
+def save_cut(base: Path, folder: Path, layers: int, adapter: Path | None = None) -> Path:
+    """Save `base` with `layers` of its decoder layers, evenly spread, first and last among them; an adapter is merged first.
+
+    The folder appears whole or not at all; where it exists nothing is done. Raises `ModelError` as `cut_layers` does.
+    """
+    if (folder / "config.json").is_file():
+        return folder
+    model, tokenizer = load(base, adapter)
+    if adapter is not None:
+        model = model.merge_and_unload()
+    model = cut_layers(model, spread_layers(model.config.num_hidden_layers, layers))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as scratch:
+        made = Path(scratch) / "made"
+        model.save_pretrained(made)
+        tokenizer.save_pretrained(made)
+        made.replace(folder)
+    return folder
+
+
+def spread_layers(total: int, keep: int) -> list[int]:
+    """`keep` of `total` layers, evenly spread from the first to the last."""
+    if not 1 <= keep <= total:
+        raise ModelError(f"layers must be from 1 to {total}, got {keep}")
+    return [round(place * (total - 1) / (keep - 1)) for place in range(keep)] if keep > 1 else [0]

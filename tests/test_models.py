@@ -96,3 +96,26 @@ def test_impossible_cuts_are_errors(tmp_path, keep):
 def test_importing_models_needs_no_torch():
     code = "import sys, intentfold.models, intentfold.training.arguments; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_layers_are_spread_from_the_first_to_the_last():
+    assert models.spread_layers(30, 3) == [0, 14, 29]
+    assert models.spread_layers(4, 4) == [0, 1, 2, 3]
+    assert models.spread_layers(30, 1) == [0]
+    for keep in (0, 31):
+        with pytest.raises(models.ModelError, match="layers must be from 1 to 30"):
+            models.spread_layers(30, keep)
+
+
+def test_a_cut_model_is_a_folder_that_loads_and_its_layers_are_the_whole_ones(tmp_path):
+    torch = pytest.importorskip("torch")
+    base = tiny_model(tmp_path / "base", layers=4)
+    folder = models.save_cut(base, tmp_path / "cut" / "two", 2)
+    whole, _ = models.load(base)
+    cut, tokenizer = models.load(folder)
+    assert cut.config.num_hidden_layers == 2
+    for mine, theirs in zip(cut.model.layers, (whole.model.layers[0], whole.model.layers[3]), strict=True):
+        assert torch.equal(mine.mlp.up_proj.weight, theirs.mlp.up_proj.weight)
+    assert tokenizer.chat_template
+    assert models.save_cut(base, folder, 3) == folder
+    assert models.load(folder)[0].config.num_hidden_layers == 2

@@ -10,7 +10,8 @@ from intentfold.codec.verdict import decode_verdict
 from intentfold.example import Example
 from intentfold.metrics import checker as metrics
 from intentfold.metrics.checker import Judged
-from intentfold.metrics.report import Row, comparison_table, row, table
+from intentfold.metrics.page import comparison_table
+from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.checker import Scorer, probabilities

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from intentfold.asset import Situation
 from intentfold.metrics import live
-from intentfold.metrics.report import Row, comparison_table, row, table
+from intentfold.metrics.page import comparison_table
+from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison, Interval, interval
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector

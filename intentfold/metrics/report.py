@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Literal
 
 from intentfold.metrics.scores import Case, car, car_bounds, coverage, idg, mean_score
 from intentfold.metrics.state import COUNTS, Ratio
 from intentfold.metrics.statistics import Comparison, Interval, interval, paired_ratios
-from intentfold.records import RECORD, canonical_json, to_json, write_text
+from intentfold.records import RECORD
 from intentfold.runtime.executor import execute
 from intentfold.runtime.roles import View
-from intentfold.runtime.scripted import ExecutorAgent
 from intentfold.trace import Episode
 
 NO_ARM = "-"
+# Protocols are never mixed in one table (PROTOCOLS.md, IntentFlux): every row names its own.
+Protocol = Literal["tracker-training", "unified re-run", "general-test"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One number. `n` counts what was averaged over; mean and interval are None where that is nothing.
 
-    `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered.
+    `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered. `protocol` is the tracker-training
+    evaluation (frozen agent, small tracker), the unified re-run (tracker scale) or the task score of a harness.
     """
 
     __pydantic_config__ = RECORD
@@ -36,6 +37,12 @@ class Row:
     high: float | None
     n: int
     agent: str
+    protocol: Protocol = "tracker-training"
+
+
+def under(protocol: Protocol, rows: Sequence[Row]) -> list[Row]:
+    """The rows, of that protocol."""
+    return [replace(row, protocol=protocol) for row in rows]
 
 
 def row(arm: str, condition: str, metric: str, found: Interval | Comparison | None, agent: str) -> Row:
@@ -149,59 +156,6 @@ def table(rows: Sequence[Row]) -> str:
     for r in rows:
         mean, span = ("–", "–") if r.mean is None else (f"{r.mean:.3f}", f"{r.low:.3f} to {r.high:.3f}")
         lines.append(f"| {r.arm} | {r.condition} | {r.metric} | {mean} | {span} | {r.n} | {r.agent} |")
-    return "\n".join(lines)
-
-
-def write_report(
-    folder: Path,
-    what: str,
-    agent: str,
-    rows: Sequence[Row],
-    comparisons: Mapping[str, Comparison],
-    rejected: Mapping[str, Counter[str]],
-) -> None:
-    """Write results.json, comparisons.json and report.md of a closed-loop run; `rejected` counts reasons by arm."""
-    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
-    write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
-    write_text(folder / "report.md", _markdown(what, agent, rows, comparisons, rejected))
-
-
-def _markdown(
-    what: str,
-    agent: str,
-    rows: Sequence[Row],
-    comparisons: Mapping[str, Comparison],
-    rejected: Mapping[str, Counter[str]],
-) -> str:
-    if agent == ExecutorAgent.name:
-        agent = "the state executor: no model, so the score measures the tracker"
-    reasons = [f"| {arm} | {reason} | {times} |" for arm, found in rejected.items() for reason, times in found.most_common()]
-    return "\n".join(
-        (
-            "# Closed loop\n",
-            f"{what} The agent is {agent}. Intervals are at 95%, clustered by the origin of the source task;",
-            "a condition's idg is clean − condition in full credit; car_bounds counts ungraded cases as failed, and as full.\n",
-            table(rows),
-            "\n## Comparisons\n",
-            comparison_table(comparisons),
-            "\n## Rejected edits\n\n| arm | reason | times |\n|---|---|---|",
-            *reasons,
-            "",
-        )
-    )
-
-
-def comparison_table(comparisons: Mapping[str, Comparison]) -> str:
-    """Paired differences with margin, minimum detectable effect and verdict, as a Markdown table."""
-    lines = [
-        "| comparison | difference | 95% interval | n | clusters | margin | detectable | verdict |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name, c in comparisons.items():
-        lines.append(
-            f"| {name} | {c.mean:+.3f} | {c.low:+.3f} to {c.high:+.3f} | {c.n} | {c.clusters} | {c.margin} | {c.mde:.3f} |"
-            f" {c.verdict} |"
-        )
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from intentfold.codec.edits import encode_edits
+from intentfold.codec.state import state_lines
 from intentfold.intent import Edit, IntentItem, IntentState, Kind, canonical, content, key, normalise
 from intentfold.runtime.tracker import Fold
 from intentfold.trace import Episode
@@ -114,6 +115,8 @@ def fold_records(episodes: Sequence[Episode], own: Sequence[Sequence[Fold]]) -> 
                 "oracle": encode_edits(turn.edits, before),
                 "rejected": [[rejected.what, rejected.reason] for rejected in fold.rejected],
                 "right": _same(fold.state, turn.state),
+                "state": state_lines(fold.state),
+                "oracle_state": state_lines(turn.state),
             }
             before = turn.state
 

@@ -15,20 +15,31 @@ from intentfold.records import content_hash
 
 SYSTEM = "Do what the user wants now. Answer the last message; give the answer alone where a result is asked for."
 STATE = "\n\n[What holds now; anything earlier that is not in this list no longer counts]\n{items}"
+RECAP = "\n\n[What was said so far, in short]\n{recap}"
+FORM = "\n\n[How the answer must look]\n{items}"
 REPAIR = "That answer breaks what was asked of its form: {violations}. Give the same answer in the right form and nothing else."
 
 
 def agent_prompt(
-    dialogue: Dialogue, items: Sequence[IntentItem] | None, *, draft: str = "", violations: Sequence[str] = ()
+    dialogue: Dialogue,
+    items: Sequence[IntentItem] | None,
+    *,
+    draft: str = "",
+    violations: Sequence[str] = (),
+    recap: str = "",
 ) -> Dialogue:
     """The messages for one answer. `items` is the active state, None where the agent has the history alone.
 
-    With `violations` the agent is shown its `draft` and asked once to mend its form.
+    With `violations` the agent is shown its `draft` and asked once to mend its form. A `recap` takes the place of the
+    state; of the items only the conventions are shown with it.
     """
     if not dialogue or dialogue[-1].role != "user":
         raise ValueError("the dialogue to answer must end with a user turn")
     last = dialogue[-1].content
-    if items is not None:
+    if recap:
+        form = active_lines(tuple(item for item in items or () if item.kind == "format"))
+        last += RECAP.format(recap=recap) + (FORM.format(items=form) if form else "")
+    elif items is not None:
         last += STATE.format(items=active_lines(tuple(items)) or "- nothing")
     prompt = (Turn("system", SYSTEM), *dialogue[:-1], Turn("user", last))
     if not violations:
@@ -38,4 +49,4 @@ def agent_prompt(
 
 def agent_template_hash() -> str:
     """Identity of the template."""
-    return content_hash("\x00".join((SYSTEM, STATE, REPAIR)))
+    return content_hash("\x00".join((SYSTEM, STATE, RECAP, FORM, REPAIR)))

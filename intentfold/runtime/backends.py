@@ -11,14 +11,15 @@ from typing import Any, Literal
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.runtime.roles import Backend
-from intentfold.runtime.scripted import null_backend, oracle_backend
+from intentfold.runtime.scripted import lapsing_backend, null_backend, oracle_backend
 from intentfold.trace import Episode
 
-Kind = Literal["in_process", "openai", "oracle", "null"]
+Kind = Literal["in_process", "openai", "oracle", "lapsing", "null"]
 _FIELDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "in_process": (("base",), ("adapter",)),
-    "openai": (("base_url", "model"), ("api_key_variable",)),
+    "in_process": (("base",), ("adapter", "temperature", "seed")),
+    "openai": (("base_url", "model"), ("api_key_variable", "temperature", "seed")),
     "oracle": ((), ()),
+    "lapsing": (("rate",), ("seed",)),
     "null": ((), ()),
 }
 
@@ -27,7 +28,8 @@ _FIELDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class Model:
     """Who plays a role: for `in_process` the folders `base` and perhaps `adapter`, for `openai` `base_url` and `model`.
 
-    `oracle` (writes the oracle's edits) and `null` (writes none) are trackers without a model.
+    `oracle` (writes the oracle's edits), `lapsing` (the oracle that loses each edit at a `rate`) and `null` (writes
+    none) are trackers without a model. A `temperature` above 0 samples, reproducibly for a `seed`.
     """
 
     kind: Kind = "in_process"
@@ -36,14 +38,21 @@ class Model:
     base_url: str | None = None
     model: str | None = None
     api_key_variable: str | None = None
+    rate: float | None = None
+    temperature: float | None = None
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         needed, optional = _FIELDS[self.kind]
-        for name in ("base", "adapter", "base_url", "model", "api_key_variable"):
+        for name in ("base", "adapter", "base_url", "model", "api_key_variable", "rate", "temperature", "seed"):
             if getattr(self, name) is None and name in needed:
                 raise ValueError(f"{name}: a model of kind {self.kind} needs it")
             if getattr(self, name) is not None and name not in (*needed, *optional):
                 raise ValueError(f"{name}: a model of kind {self.kind} has none, got {getattr(self, name)!r}")
+        if self.rate is not None and not 0.0 <= self.rate <= 1.0:
+            raise ValueError(f"rate must be in [0, 1], got {self.rate}")
+        if self.temperature is not None and self.temperature < 0:
+            raise ValueError(f"temperature must be at least 0, got {self.temperature}")
 
     def missing(self, codec: str | None = None) -> str:
         """What must be there before any work and is not, empty where nothing is missing.
@@ -73,9 +82,11 @@ class Backends:
     def make(
         self, model: Model, episodes: Sequence[Episode] = (), codec: Codec = "delta", window: int | None = WINDOW
     ) -> Backend:
-        """The backend; the oracle knows `episodes` alone."""
+        """The backend; the oracle and the lapsing one know `episodes` alone."""
         if model.kind == "oracle":
             return oracle_backend(episodes, codec, window)
+        if model.kind == "lapsing":
+            return lapsing_backend(episodes, model.rate or 0.0, model.seed or 0, codec, window)
         if model.kind == "null":
             return null_backend()
         if model.kind == "openai":
@@ -86,6 +97,8 @@ class Backends:
                 model.model or "",
                 api_key_variable=model.api_key_variable,
                 chat_template_kwargs=self._chat_template_kwargs,
+                temperature=model.temperature or 0.0,
+                seed=model.seed,
             )
         from intentfold.runtime.in_process import InProcessBackend
 
@@ -94,4 +107,5 @@ class Backends:
             self._loaded.clear()
             self._loaded[base] = InProcessBackend(base, chat_template_kwargs=self._chat_template_kwargs, **self._options)
         self._loaded[base].use(model.adapter)
+        self._loaded[base].sample(model.temperature or 0.0, model.seed or 0)
         return self._loaded[base]

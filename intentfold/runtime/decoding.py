@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-Choose = Callable[["torch.Tensor"], "torch.Tensor"]
+Choose = Callable[["torch.Tensor", Sequence[int]], "torch.Tensor"]
 
 
 def continuations(
@@ -21,8 +21,9 @@ def continuations(
 ) -> list[list[int]]:
     """What the model writes after each row, at most `max_tokens` ids, the stop token included where one was written.
 
-    `families` are places in `rows` that share a beginning, every place in exactly one. `choose` takes logits (B, V) to
-    ids (B,). The model's cache must be one that can be cut into rows (no linear attention).
+    `families` are places in `rows` that share a beginning, every place in exactly one. `choose` takes logits (B, V),
+    and the places in `rows` that they belong to, to ids (B,). The model's cache must be one that can be cut into rows (no
+    linear attention).
     """
     import torch
     from transformers import DynamicCache
@@ -60,7 +61,7 @@ def continuations(
         mask_BT = torch.cat([trunk_mask_FP[torch.tensor(owner, device=device)], own_mask_BR], dim=1)
         positions_BT = (mask_BT.cumsum(-1) - 1)[:, width:].clamp(min=0)
         for _ in range(max_tokens):
-            next_B = choose(last_logits(ids_BT, mask_BT, positions_BT))
+            next_B = choose(last_logits(ids_BT, mask_BT, positions_BT), active)
             for place, token in zip(active, next_B.tolist(), strict=True):
                 written[place].append(token)
             going = [n for n, place in enumerate(active) if written[place][-1] not in stop]
@@ -77,12 +78,12 @@ def continuations(
     return written
 
 
-def greedy(logits_BV: torch.Tensor) -> torch.Tensor:
+def greedy(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
     """The likeliest ids."""
     return logits_BV.argmax(-1)
 
 
-def sampled(logits_BV: torch.Tensor) -> torch.Tensor:
+def sampled(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
     """Ids drawn from the model's own distribution (temperature 1), by torch's global generator."""
     return logits_BV.float().softmax(-1).multinomial(1)[:, 0]
 

@@ -15,7 +15,7 @@ Dtype = Literal["float32", "bfloat16"]
 
 
 class InProcessBackend:
-    """Batched greedy decoding on a model folder; `use` switches between the base and its adapters.
+    """Batched decoding on a model folder; `use` switches between the base and its adapters, `sample` between greedy and sampled.
 
     Prompts are sorted by length into batches of `batch_size`, padded on the left; what they all begin with is computed
     once, and rows that have stopped leave the batch. `chat_template_kwargs` (such as `enable_thinking: false`) go to the
@@ -45,7 +45,12 @@ class InProcessBackend:
         self._dtype = dtype
         self._adapters: dict[str, str] = {}
         self.adapter: str | None = None
+        self.sample(0.0, 0)
         self.use(adapter)
+
+    def sample(self, temperature: float, seed: int) -> None:
+        """Sample at this temperature from now on (0 is greedy): the same prompt and seed give the same text in any batch."""
+        self.temperature, self.seed = temperature, seed
 
     def use(self, adapter: str | Path | None) -> None:
         """Answer with this adapter folder from now on, or with the base alone."""
@@ -69,9 +74,10 @@ class InProcessBackend:
 
     @property
     def name(self) -> str:
-        """Base, adapter and precision, with a fingerprint of their files: other weights at the same path are another backend."""
+        """Base, adapter, precision and sampling, with a fingerprint of the files: other weights are another backend."""
         parts = [f"{folder}@{_fingerprint(Path(folder))}" for folder in (self.base, self.adapter) if folder is not None]
-        return "+".join((*parts, self._dtype))
+        sampled = (f"temperature {self.temperature}", f"seed {self.seed}") if self.temperature else ()
+        return "+".join((*parts, self._dtype, *sampled))
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order; special tokens are left out of the text."""
@@ -139,14 +145,40 @@ class InProcessBackend:
             )
         )
 
+    def mean_logprobs(self, texts: Sequence[str]) -> list[float]:
+        """The mean log-likelihood, in nats a token, of each plain text: every token after its first, no chat template."""
+        import torch
+
+        found = []
+        with torch.inference_mode():
+            for text in texts:
+                ids_1T = torch.tensor([self.tokenizer(text)["input_ids"]], device=self.model.device)
+                if ids_1T.shape[1] < 2:
+                    raise ValueError(f"a text needs at least two tokens, got {text!r}")
+                logprobs_1TV = self.model(input_ids=ids_1T).logits[:, :-1].float().log_softmax(-1)
+                found.append(float(logprobs_1TV.gather(-1, ids_1T[:, 1:, None]).mean()))
+        return found
+
     def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
-        """Greedy continuations of token rows, stop token included where one was written."""
-        return continuations(self.model, rows, [range(len(rows))], max_tokens, self._stop, greedy)
+        """Continuations of token rows, stop token included where one was written."""
+        import torch
+
+        chance = [torch.Generator().manual_seed(int(content_hash(f"{self.seed} {row}"), 16) >> 1) for row in rows]
+
+        def drawn(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
+            noise_BV = torch.stack([torch.rand(logits_BV.shape[-1], generator=chance[place]) for place in places])
+            # The largest of logits and Gumbel noise is a sample of the softmax.
+            return (logits_BV.float() / self.temperature - (-noise_BV.to(logits_BV.device).log()).log()).argmax(-1)
+
+        choose = drawn if self.temperature else greedy
+        return continuations(self.model, rows, [range(len(rows))], max_tokens, self._stop, choose)
 
     def _generate_plainly(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
         """Like `_generate`, by the library's own loop: no shared prefix, and every row runs as long as the longest."""
         import torch
 
+        if self.temperature:
+            raise ValueError(f"{self.base}: a model with linear attention is not sampled in process; serve it")
         longest = max(map(len, rows))
         device = self.model.device
         output = self.model.generate(

@@ -22,5 +22,5 @@ class ModelAgent:
 
     def answer(self, views: Sequence[View]) -> list[str]:
         """One completion a view. Raises `BackendError`."""
-        prompts = [agent_prompt(v.dialogue, v.items, draft=v.draft, violations=v.violations) for v in views]
+        prompts = [agent_prompt(v.dialogue, v.items, draft=v.draft, violations=v.violations, recap=v.recap) for v in views]
         return [completion.text for completion in self.backend.complete(prompts, self.max_tokens)] if prompts else []

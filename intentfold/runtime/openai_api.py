@@ -14,7 +14,7 @@ from intentfold.runtime.roles import BackendError, Completion, Prompt
 
 
 class OpenAIBackend:
-    """Greedy chat completions, `concurrency` at a time.
+    """Chat completions, greedy or (`temperature` above 0) sampled with a `seed`, `concurrency` at a time.
 
     The client retries what may pass (connection, 408, 409, 429, 5xx) with growing pauses. What still fails is a
     `BackendError`, raised after the other requests have ended, with what they brought. `api_key_variable` names the
@@ -31,10 +31,14 @@ class OpenAIBackend:
         retries: int = 5,
         timeout: float = 600.0,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        seed: int | None = None,
     ) -> None:
         self.base_url = base_url
         self.model = model
         self.concurrency = concurrency
+        self.temperature = temperature
+        self.seed = seed
         self._client: dict[str, Any] = {
             "base_url": base_url,
             "api_key": os.environ[api_key_variable] if api_key_variable else "none",
@@ -45,8 +49,9 @@ class OpenAIBackend:
 
     @property
     def name(self) -> str:
-        """Endpoint and model."""
-        return f"{self.base_url.rstrip('/')}#{self.model}"
+        """Endpoint and model, and how it samples where it does."""
+        sampled = f" at {self.temperature}, seed {self.seed}" if self.temperature else ""
+        return f"{self.base_url.rstrip('/')}#{self.model}{sampled}"
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order."""
@@ -74,7 +79,8 @@ class OpenAIBackend:
             model=self.model,
             messages=to_messages(prompt),  # type: ignore[arg-type]
             max_tokens=max_tokens,
-            temperature=0.0,
+            temperature=self.temperature,
+            seed=self.seed if self.temperature else openai.omit,
             extra_body=self._extra,
         )
         if not response.choices or response.usage is None:

@@ -57,7 +57,8 @@ class View:
     """What an agent is shown: the dialogue, and the active items (None where it has the history alone).
 
     `task` is what the state executor works on; a model is not shown it. `draft` is an earlier answer to the same view
-    that broke output conventions in the ways `violations` says.
+    that broke output conventions in the ways `violations` says. `recap` is shown to a model in the place of the state,
+    with those of the items that are conventions.
     """
 
     dialogue: Dialogue
@@ -65,6 +66,7 @@ class View:
     task: SourceTask | None = None
     draft: str = ""
     violations: tuple[str, ...] = ()
+    recap: str = ""
 
 
 class Agent(Protocol):

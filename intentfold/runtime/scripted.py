@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from intentfold.dialogue import Dialogue
-from intentfold.intent import IntentState
+from intentfold.intent import Edit, IntentState, align, fold_leniently
 from intentfold.prompts.tracker import WINDOW, Codec, tracker_completion, tracker_prompt
 from intentfold.runtime.executor import execute
 from intentfold.runtime.gate import mend
 from intentfold.runtime.roles import BackendError, Completion, Prompt, View
+from intentfold.runtime.tracker import read_fold
 from intentfold.trace import Episode
 
 
@@ -48,6 +51,42 @@ def oracle_backend(episodes: Iterable[Episode], codec: Codec = "delta", window: 
             texts[prompt] = tracker_completion(state, turn.edits, codec)
             state = turn.state
     return CannedBackend(texts, name="oracle")
+
+
+def lapsing_backend(
+    episodes: Iterable[Episode], rate: float, seed: int, codec: Codec = "delta", window: int | None = WINDOW
+) -> CannedBackend:
+    """A tracker of known quality: the oracle, losing each of its edits at a seeded rate and never coming back to it.
+
+    Whether an edit is lost depends on seed and prompt alone. It goes on from its own state, and knows those episodes.
+    """
+    texts: dict[Prompt, str] = {}
+    for episode in episodes:
+        own, oracle = IntentState(), IntentState()
+        for number, turn in enumerate(episode.turns):
+            prompt = tracker_prompt(own, episode.drift(number), codec=codec, window=window)
+            if prompt not in texts:
+                rng = random.Random(f"{seed} {[message.content for message in prompt]}")
+                kept = [edit for edit in _carried_over(turn.edits, own, oracle) if rng.random() >= rate]
+                texts[prompt] = tracker_completion(own, _applicable(own, kept), codec)
+            own = read_fold(own, Completion(texts[prompt], 0, 0, True), codec).state
+            oracle = turn.state
+    return CannedBackend(texts, name=f"oracle with lapses {rate}, seed {seed}")
+
+
+def _carried_over(edits: Sequence[Edit], own: IntentState, oracle: IntentState) -> list[Edit]:
+    """The oracle's edits on the items of another state that are about the same; conclusions are added unattached."""
+    mine = {theirs: ours for ours, theirs in align(own, oracle)}
+    moved = [replace(e, id=mine.get(e.id or 0, e.id and 0), depends_on=()) for e in edits]
+    return [edit for edit in moved if edit.op == "ADD" or edit.id]
+
+
+def _applicable(state: IntentState, edits: Sequence[Edit]) -> list[Edit]:
+    kept: list[Edit] = []
+    for edit in edits:
+        if not fold_leniently(state, [*kept, edit])[1]:
+            kept.append(edit)
+    return kept
 
 
 class ExecutorAgent:

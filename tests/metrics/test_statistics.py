@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intentfold.metrics.statistics import interval, paired, paired_ratios, verdict
+from intentfold.metrics.statistics import (
+    bootstrap,
+    interval,
+    mcnemar,
+    needed_clusters,
+    paired,
+    paired_means,
+    paired_ratios,
+    power,
+    tost,
+    verdict,
+)
 
 
 def test_a_proportion_is_agresti_and_coulls_with_students_quantile() -> None:
@@ -128,3 +139,124 @@ def test_intervals_hold_their_mean_and_a_swap_mirrors(rows) -> None:
     found = interval(counts_a, size_a, clusters)
     assert found is not None
     assert -1e-12 <= found.low <= found.mean <= found.high <= 1 + 1e-12
+
+
+def clustered_cases(rng, clusters, size, difference=0.0):
+    """Two arms that are right or wrong on a task as a whole: cases of one cluster always agree."""
+    task = np.repeat(np.arange(clusters), size)
+    a = (rng.random(clusters) < 0.5 + difference / 2)[task]
+    b = (rng.random(clusters) < 0.5 - difference / 2)[task]
+    return a.astype(float), b.astype(float), task
+
+
+def naive_bootstrap(a, b, rng, draws=400):
+    """What not to do: cases resampled as if each stood for itself."""
+    difference = a - b
+    means = difference[rng.integers(len(a), size=(draws, len(a)))].mean(1)
+    return np.quantile(means, [0.025, 0.975])
+
+
+def test_false_positives_stay_at_the_nominal_rate_under_clustering_and_a_naive_bootstrap_fails() -> None:
+    rng = np.random.default_rng(5)
+    trials = 400
+    alarms = {"interval": 0, "bootstrap": 0, "naive": 0}
+    for _ in range(trials):
+        a, b, task = clustered_cases(rng, clusters=40, size=6)
+        found = paired(a, b, task, 0.02)
+        alarms["interval"] += found.low > 0 or found.high < 0
+        low, high = bootstrap(a, b, task, draws=400)
+        alarms["bootstrap"] += low > 0 or high < 0
+        low, high = naive_bootstrap(a, b, rng)
+        alarms["naive"] += low > 0 or high < 0
+    assert 0.02 <= alarms["interval"] / trials <= 0.075
+    assert 0.02 <= alarms["bootstrap"] / trials <= 0.09
+    assert alarms["naive"] / trials > 0.3
+
+
+def test_equivalence_is_claimed_falsely_at_most_at_the_nominal_rate() -> None:
+    rng = np.random.default_rng(6)
+    false = sum(paired(*clustered_cases(rng, 300, 2, difference=0.2), margin=0.2).verdict == "equivalent" for _ in range(300))
+    assert false / 300 <= 0.05
+
+
+@pytest.mark.parametrize(("clusters", "difference"), [(20, 0.5), (60, 0.3), (100, 0.15)])
+def test_power_is_what_simulation_finds(clusters, difference) -> None:
+    rng = np.random.default_rng(8)
+    found = [paired(*clustered_cases(rng, clusters, 3, difference), margin=0.02) for _ in range(400)]
+    rate = (0.5 + difference / 2) * (0.5 + difference / 2) + (0.5 - difference / 2) ** 2
+    spread = (rate - difference**2) ** 0.5  # of a − b: ±1 with that probability, else 0
+    assert power(difference, spread, clusters) == pytest.approx(sum(f.low > 0 for f in found) / 400, abs=0.07)
+
+
+def test_the_detectable_difference_is_found_with_a_power_of_0_8_and_needed_cases_settle() -> None:
+    rng = np.random.default_rng(9)
+    pilot = [paired(*clustered_cases(rng, 80, 2), margin=0.15) for _ in range(50)]
+    mde = float(np.median([f.mde for f in pilot]))
+    found = [paired(*clustered_cases(rng, 80, 2, mde), margin=0.15).low > 0 for _ in range(300)]
+    assert 0.7 <= np.mean(found) <= 0.9
+    needed = int(np.median([f.needed_n for f in pilot]))
+    settled = [paired(*clustered_cases(rng, needed // 2, 2), margin=0.15).verdict == "equivalent" for _ in range(300)]
+    assert 0.7 <= np.mean(settled) <= 0.9
+    early = [paired(*clustered_cases(rng, needed // 6, 2), margin=0.15).verdict == "equivalent" for _ in range(300)]
+    assert np.mean(early) < 0.2
+
+
+NEEDED = [
+    # (t(0.975) + t(0.9))² · spread² / margin² clusters: at 264 degrees of freedom (1.969 + 1.285)² · 25 = 264.7.
+    (1.0, 0.2, 0, 265),
+    (1.0, 0.2, 2, 263),
+    (0.0, 0.02, 0, 2),
+]
+
+
+@pytest.mark.parametrize(("spread", "margin", "pseudo", "expected"), NEEDED)
+def test_needed_clusters(spread, margin, pseudo, expected) -> None:
+    assert needed_clusters(spread, margin, pseudo) == expected
+
+
+MCNEMAR = [
+    # gains, losses, both, p: 2 · (tail of the binomial with 1/2)
+    (5, 0, 3, 0.0625),
+    (1, 5, 0, 2 * 7 / 64),
+    (2, 2, 1, 1.0),
+    (0, 0, 9, 1.0),
+]
+
+
+@pytest.mark.parametrize(("gains", "losses", "both", "p"), MCNEMAR)
+def test_mcnemar_is_the_exact_binomial_on_discordant_cases(gains, losses, both, p) -> None:
+    a = [True] * gains + [False] * losses + [True] * both
+    b = [False] * gains + [True] * losses + [True] * both
+    found = mcnemar(a, b, range(len(a)))
+    assert (found.gains, found.losses, found.clustered) == (gains, losses, False)
+    assert found.p == pytest.approx(p)
+    assert mcnemar(a, b, [0] * len(a)).clustered
+
+
+def test_tost_agrees_with_the_verdict() -> None:
+    rng = np.random.default_rng(10)
+    seen = set()
+    for clusters in (10, 40, 200, 400):
+        for _ in range(20):
+            a, b, task = clustered_cases(rng, clusters, 2)
+            inside = paired(a, b, task, 0.1)
+            inside_margin = inside.low > -0.1 and inside.high < 0.1
+            seen.add(inside_margin)
+            assert (tost(a, b, task, 0.1) < 0.025) == inside_margin
+    assert seen == {True, False}
+
+
+def test_the_bootstrap_resamples_whole_clusters() -> None:
+    a, b, task = [1.0, 1.0, 1.0, 0.0], [0.0] * 4, [1, 1, 1, 2]
+    # Two clusters: (3 right of 3) and (0 of 1); a draw of both is 3/4, twice the first 1, twice the second 0.
+    assert bootstrap(a, b, task) == (0.0, 1.0)
+    assert bootstrap(a, a, task) == (0.0, 0.0)
+
+
+def test_means_without_bounds_get_the_plain_paired_interval() -> None:
+    # Differences 1, 2, 3 of logs: mean 2, error 1/√3, t(2) = 4.3027.
+    found = paired_means([5.0, 7.0, 9.0], [4.0, 5.0, 6.0], range(3), 0.5)
+    assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3)
+    assert found.verdict == "non-inferior"
+    alone = paired_means([5.0], [4.0], [0], 0.5)
+    assert (alone.mean, alone.high, alone.needed_n) == (1.0, float("inf"), None)

@@ -121,3 +121,35 @@ def test_the_prompt_goes_through_the_chat_template(base) -> None:
     backend = InProcessBackend(base)
     text = backend.tokenizer.decode(backend.prompt_ids(PROMPTS[1]))
     assert text == "<|im_start|>system\nFold.<|im_end|>\n<|im_start|>user\nabc Edits:<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_sampling_is_reproducible_for_a_seed_in_any_batch(base) -> None:
+    backend = InProcessBackend(base, batch_size=4)
+    greedy = [completion.text for completion in backend.complete(PROMPTS, 8)]
+    backend.sample(1.0, 1)
+    first = [completion.text for completion in backend.complete(PROMPTS, 8)]
+    assert first != greedy
+    assert "seed 1" in backend.name
+    alone = [backend.complete([prompt], 8)[0].text for prompt in PROMPTS]
+    assert alone == first
+    backend.sample(1.0, 2)
+    assert [completion.text for completion in backend.complete(PROMPTS, 8)] != first
+    backend.sample(0.0, 0)
+    assert [completion.text for completion in backend.complete(PROMPTS, 8)] == greedy
+
+
+def test_samples_follow_the_softmax(base) -> None:
+    backend = InProcessBackend(base)
+    row = backend.prompt_ids(PROMPTS[1])
+    with torch.inference_mode():
+        logits = backend.model(torch.tensor([row])).logits[0, -1]
+    expected = torch.softmax(logits / 2.0, -1)
+    counts = torch.zeros_like(expected)
+    for seed in range(300):
+        backend.sample(2.0, seed)
+        [[token]] = backend._generate([row], 1)
+        counts[token] += 1
+    likely = int(expected.argmax())
+    rate = float(expected[likely])
+    assert abs(float(counts[likely]) / 300 - rate) < 4 * (rate * (1 - rate) / 300) ** 0.5
+    assert int((counts > 0).sum()) > 3

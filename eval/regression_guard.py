@@ -1,0 +1,113 @@
+"""Does an adapter hurt its base model's general skill? Perplexity on held text and small executable tasks, paired.
+
+    python eval/regression_guard.py --config configs/eval/regression_guard/demo.yaml
+
+Leaves results.json (a row a suite: verdict of the adapter against its base, with margin, mde and needed_n), cases.jsonl, and
+report.html and report.md. The suites are fixed and of our own writing; their scores mean nothing alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from intentfold.config import check_same_run, parse, record_run
+from intentfold.dialogue import Turn
+from intentfold.graders import grade
+from intentfold.metrics.document import Heading, Text
+from intentfold.metrics.guard import TEXTS, answer_code, executable_tasks, relative
+from intentfold.metrics.page import comparison_blocks, file_links, write_document
+from intentfold.metrics.statistics import paired, paired_means
+from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.records import canonical_json, to_json, write_jsonl, write_text
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """One guard run.
+
+    Args:
+        base: folder of the base model
+        adapter: folder of the adapter that may have hurt it
+        out: folder that the run leaves
+        text_margin: nats a token that the adapter may lose on held text
+        task_margin: share of the executable tasks that it may lose
+        max_tokens: most tokens of an answer
+        batch_size, dtype, device, chat_template_kwargs: of the model
+    """
+
+    base: Path
+    adapter: Path
+    out: Path
+    text_margin: float = 0.05
+    task_margin: float = 0.1
+    max_tokens: int = 128
+    batch_size: int = 16
+    dtype: DtypeChoice = "auto"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        if min(self.text_margin, self.task_margin) <= 0 or min(self.max_tokens, self.batch_size) < 1:
+            raise ValueError("text_margin and task_margin must be above 0; max_tokens and batch_size at least 1")
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(Arguments, argv, __doc__)
+    for folder, file in ((args.base, "config.json"), (args.adapter, "adapter_config.json")):
+        if not (folder / file).is_file():
+            raise SystemExit(f"{folder} must be a folder with {file}")
+    check_same_run(args.out, args)
+    record_run(args.out, args)
+    from intentfold.runtime.in_process import InProcessBackend
+
+    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
+    backend = InProcessBackend(args.base, **options)
+    tasks = executable_tasks()
+    logprobs: dict[str, list[float]] = {}
+    right: dict[str, list[bool]] = {}
+    cases: list[dict[str, Any]] = []
+    for who, adapter in (("base", None), ("adapter", args.adapter)):
+        backend.use(adapter)
+        logprobs[who] = backend.mean_logprobs(TEXTS)
+        answers = backend.complete([(Turn("user", prompt),) for _, prompt in tasks], args.max_tokens)
+        grades = [grade(task, answer_code(answer.text)) for (task, _), answer in zip(tasks, answers, strict=True)]
+        right[who] = [found.full for found in grades]
+        cases += [{"who": who, "text": n, "logprob": value} for n, value in enumerate(logprobs[who])]
+        for (task, _), answer, found in zip(tasks, answers, grades, strict=True):
+            cases.append({"who": who, "task": task.id, "answer": answer.text, "grade": to_json(found)})
+
+    # Higher is better in both: log-likelihood a token of each paragraph, and tasks solved.
+    comparisons = {
+        "held_text": paired_means(logprobs["adapter"], logprobs["base"], range(len(TEXTS)), args.text_margin),
+        "executable_tasks": paired(
+            [float(full) for full in right["adapter"]],
+            [float(full) for full in right["base"]],
+            range(len(tasks)),
+            args.task_margin,
+        ),
+    }
+    worse = [name for name, found in comparisons.items() if found.verdict == "inferior"]
+    safe = all(found.verdict in ("superior", "equivalent", "non-inferior") for found in comparisons.values())
+    says = f"hurt: {', '.join(worse)}" if worse else "unhurt" if safe else "not shown to be unhurt"
+    ratio = relative([exp(-p) for p in logprobs["adapter"]], [exp(-p) for p in logprobs["base"]])
+    solved = {who: sum(found) for who, found in right.items()}
+    rows = [{"suite": name, "conclusion": says, **to_json(found)} for name, found in comparisons.items()]
+    write_text(args.out / "results.json", canonical_json(rows) + "\n")
+    write_jsonl(args.out / "cases.jsonl", cases)
+    what = (
+        f"{args.adapter} on {args.base}: {says}. Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the "
+        f"base. Of {len(tasks)} executable tasks the base solves {solved['base']} and the adapter {solved['adapter']}."
+    )
+    if not solved["base"]:
+        what += " A base that solves none of them cannot lose any: that suite says nothing here."
+    blocks = [Heading("Regression guard", 1), Text(what), *comparison_blocks(comparisons), *file_links(args.out)]
+    write_document(args.out, "Regression guard", blocks)
+    print(what)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The report of a run: verdicts in words, and the worst cases with both states."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from intentfold.metrics.page import verdict_words, worst_cases, write_pages, write_report
+from intentfold.metrics.report import Row
+from intentfold.metrics.state import fold_records
+from intentfold.metrics.statistics import Comparison
+from intentfold.records import write_jsonl
+from intentfold.runtime.episodes import track
+from intentfold.runtime.scripted import null_backend
+from tests.episodes import house, small_house
+
+WORDS = [
+    (Comparison(0.1, 0.05, 0.15, 40, 20, 0.02, 0.07, 900, 0.1, "superior"), ["is better", "40 cases of 20 source tasks"]),
+    (Comparison(0.0, -0.01, 0.01, 40, 20, 0.02, 0.01, 30, 0.9, "equivalent"), ["is equivalent", "margin of 0.02"]),
+    (Comparison(0.0, -0.01, 0.05, 40, 20, 0.02, 0.01, 90, 0.7, "non-inferior"), ["is not worse", "About 90 cases"]),
+    (Comparison(-0.1, -0.2, -0.01, 40, 20, 0.02, 0.1, 900, 0.1, "inferior"), ["is worse"]),
+    (
+        Comparison(0.0, -0.1, 0.1, 10, 10, 0.02, 0.14, 4000, 0.1, "inconclusive"),
+        ["cannot be told", "neither a difference nor its absence", "A difference of 0.140", "About 4000 cases"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("comparison", "parts"), WORDS)
+def test_the_verdicts_in_words(comparison, parts) -> None:
+    words = verdict_words("a_vs_b", comparison)
+    assert all(part in words for part in parts)
+    assert "equal" not in words.replace("equivalent", "")
+
+
+def leave_a_run(folder, episodes, values) -> None:
+    folds = track(episodes, null_backend())
+    write_jsonl(folder / "folds.none.jsonl", fold_records(episodes, folds))
+    cases = []
+    for episode, value in zip(episodes, values, strict=True):
+        for arm, condition, grade in (("-", "oracle_state", 1.0), ("none", "tracker", value)):
+            graded = {"value": grade, "full": grade == 1.0, "reason": "<b>said</b>"}
+            case = {"arm": arm, "condition": condition, "episode": episode.id, "answer": "an answer"}
+            cases.append({**case, "broken": [], "left": [], "grade": graded})
+    write_jsonl(folder / "cases.jsonl", cases)
+
+
+def test_the_worst_cases_first_with_dialogue_and_states_side_by_side(tmp_path) -> None:
+    episodes = [house("h1"), small_house("s1"), house("h2"), small_house("s2"), house("h3"), house("h4")]
+    leave_a_run(tmp_path, episodes, [0.5, 1.0, 0.0, None, 0.25, 0.75])
+    row = Row("none", "tracker", "mean_score", 0.5, 0.2, 0.8, 5, "executor")
+    write_report(tmp_path, "Six episodes.", "executor", [row], {}, {"none": Counter({"a | reason": 2})}, episodes)
+    page = (tmp_path / "report.html").read_text()
+    assert [page.index(f"none: {name}, ") for name in ("h2", "h3", "h1")] == sorted(
+        page.index(f"none: {name}, ") for name in ("h1", "h2", "h3")
+    )
+    assert "none: h4" not in page
+    assert "none: s2" not in page
+    assert "state of none at the end</b><pre>empty</pre>" in page
+    assert "right state at the end</b><pre>city: Lisbon\nguests: 3</pre>" in page
+    assert "Scratch that last one. Guests: 3." in page
+    assert "&lt;b&gt;said&lt;/b&gt;" in page
+    assert '<a href="folds.none.jsonl">' in page
+    markdown = (tmp_path / "report.md").read_text()
+    assert "state executor: no model" in markdown
+    assert "a \\| reason" in markdown
+    before = page
+    write_pages(tmp_path, episodes)
+    assert (tmp_path / "report.html").read_text() == before
+
+
+def test_without_episodes_there_are_no_worst_cases(tmp_path) -> None:
+    assert worst_cases(tmp_path, ()) == []
+
+
+def test_a_case_that_lost_nothing_is_no_worst_case(tmp_path) -> None:
+    leave_a_run(tmp_path, [small_house("s1")], [1.0])
+    assert worst_cases(tmp_path, [small_house("s1")]) == []

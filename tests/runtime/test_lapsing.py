@@ -1,0 +1,52 @@
+"""A tracker of known quality, and what calls cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentfold.dialogue import Turn
+from intentfold.intent import Edit, IntentState, canonical, fold
+from intentfold.metrics.state import comparable
+from intentfold.runtime.episodes import track
+from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.scripted import CannedBackend, _carried_over, lapsing_backend
+from intentfold.runtime.timing import TimedBackend, Usage
+from tests.episodes import house, small_house
+
+
+@pytest.mark.parametrize("codec", ["delta", "full"])
+def test_without_lapses_it_is_the_oracle(codec) -> None:
+    episodes = [house(), small_house()]
+    for episode, folds in zip(episodes, track(episodes, lapsing_backend(episodes, 0.0, 0, codec), codec=codec), strict=True):
+        for turn, found in zip(episode.turns, folds, strict=True):
+            kept = {entry[0] for entry in canonical(comparable(found.state)) if entry[0][0] == "goal"}
+            assert kept == {entry[0] for entry in canonical(comparable(turn.state)) if entry[0][0] == "goal"}
+
+
+def test_a_rate_of_one_edits_nothing_and_seeds_differ() -> None:
+    episodes = [house()]
+    assert track(episodes, lapsing_backend(episodes, 1.0, 0))[0][-1].state.items == ()
+    written = {tuple(fold.raw for fold in track(episodes, lapsing_backend(episodes, 0.5, seed))[0]) for seed in range(8)}
+    assert len(written) > 3
+    assert track(episodes, lapsing_backend(episodes, 0.5, 3)) == track(episodes, lapsing_backend(episodes, 0.5, 3))
+
+
+def test_calls_are_timed_and_summed_over_runs_and_a_journal_costs_nothing(tmp_path) -> None:
+    prompts = [(Turn("user", f"prompt {n}"),) for n in range(3)]
+    canned = CannedBackend({}, otherwise="two words")
+    timed = TimedBackend(canned, Journal(tmp_path / "timings.jsonl"))
+    served = JournaledBackend(timed, Journal(tmp_path / "completions.jsonl"), chunk=2)
+    served.complete(prompts, 5)
+    served.complete(prompts, 5)
+    found = TimedBackend(canned, Journal(tmp_path / "timings.jsonl")).usage()
+    assert (found.prompts, found.prompt_tokens, found.completion_tokens) == (3, 6, 6)
+    assert found.seconds > 0
+    assert TimedBackend(CannedBackend({}, name="another"), timed.journal).usage() == Usage()
+
+
+def test_edits_go_to_what_the_own_state_has_of_the_items_they_are_about() -> None:
+    own = fold(IntentState(), [Edit("ADD", slot="pool", value="yes")])
+    oracle = fold(IntentState(), [Edit("ADD", slot="city", value="Oslo"), Edit("ADD", slot="pool", value="yes")])
+    edits = (Edit("DELETE", id=2), Edit("REPLACE", id=1, value="Rome"), Edit("ADD", slot="guests", value="3"))
+    # The city was lost before: its replacement is lost with it.
+    assert _carried_over(edits, own, oracle) == [Edit("DELETE", id=1), Edit("ADD", slot="guests", value="3")]
