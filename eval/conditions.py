@@ -95,9 +95,8 @@ def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     roles = {"agent": args.agent, "summariser": args.summariser, **{f"trackers.{t}": m for t, m in args.trackers.items()}}
     for what, model in roles.items():
-        if model is not None and (
-            missing := model.missing(args.codecs.get(what[9:], "delta") if what.startswith("trackers.") else None)
-        ):
+        codec = args.codecs.get(what.removeprefix("trackers."), "delta") if "." in what else None
+        if model is not None and (missing := model.missing(codec)):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)

@@ -67,7 +67,7 @@ def test_the_agents_prompt() -> None:
     items = (IntentItem(2, "guests: 3", slot="guests", value="3", priority="must"), IntentItem(1, "no stairs"))
     shown = agent_prompt(dialogue, items)
     assert shown[1:-1] == dialogue[:-1]
-    assert shown[-1].content.endswith("- no stairs\n- guests: 3 (must)")
+    assert shown[-1].content.endswith("- no stairs\n- (must) guests: 3")
     repair = agent_prompt(dialogue, items, draft="It is 3", violations=("answer with the number only",))
     assert repair[: len(shown)] == shown
     assert repair[-2] == Turn("assistant", "It is 3")
