@@ -11,7 +11,7 @@ from intentfold.example import Example
 from intentfold.metrics import checker as metrics
 from intentfold.metrics.checker import Judged
 from intentfold.metrics.page import comparison_table
-from intentfold.metrics.report import Row, row, table
+from intentfold.metrics.report import Row, row, table, under
 from intentfold.metrics.statistics import Comparison
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.checker import Scorer, probabilities
@@ -82,14 +82,14 @@ def _slices(examples: Sequence[Example]) -> dict[str, list[int]]:
 
 def write_checker_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
     """Write results.json, comparisons.json and report.md."""
-    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
+    write_text(folder / "results.json", canonical_json([to_json(r) for r in under("checker", rows)]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     text = [
         "# Checker",
         f"{what} Verdicts are those of executed checks. Intervals are at 95%, clustered by user; what could not be read is"
-        " right in no case. The condition is the split. ECE has no interval: it is a sum of distances.",
+        " right in no case. The condition is the split. ECE has no interval: it is a sum of distances."
+        " What is compared is macro-F1.",
         table(rows),
-        "## Comparisons in macro-F1",
         comparison_table(comparisons),
         "![reliability](reliability.png)",
     ]

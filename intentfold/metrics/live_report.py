@@ -8,7 +8,7 @@ from pathlib import Path
 from intentfold.asset import Situation
 from intentfold.metrics import live
 from intentfold.metrics.page import comparison_table
-from intentfold.metrics.report import Row, row, table
+from intentfold.metrics.report import Row, row, table, under
 from intentfold.metrics.statistics import Comparison, Interval, interval
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector
@@ -60,16 +60,15 @@ def eligible(history: LearningHistory, ledger: Ledger) -> bool:
 
 def write_live_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
     """Write results.json, comparisons.json and report.md."""
-    write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
+    write_text(folder / "results.json", canonical_json([to_json(r) for r in under("live-assets", rows)]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     text = [
         "# Live assets",
         f"{what} The agent is scripted: no model, so nothing here says how a language model would fare. It reads requirements"
         " and messages, and no explanations; what it is not told it gets right at a fixed rate. Satisfaction is that of the"
         " executed checks over exposed requirements that apply, the executions of a target averaged, targets weighing the"
-        " same. Intervals are at 95%, clustered by user.",
+        " same. Intervals are at 95%, clustered by user. What is compared is satisfaction.",
         table(rows),
-        "## Comparisons in satisfaction",
         comparison_table(comparisons),
     ]
     write_text(folder / "report.md", "\n\n".join(text) + "\n")

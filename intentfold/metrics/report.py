@@ -16,7 +16,7 @@ from intentfold.trace import Episode
 
 NO_ARM = "-"
 # Protocols are never mixed in one table (PROTOCOLS.md, IntentFlux): every row names its own.
-Protocol = Literal["tracker-training", "unified re-run", "general-test"]
+Protocol = Literal["tracker-training", "unified re-run", "general-test", "checker", "live-assets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Row:
     """One number. `n` counts what was averaged over; mean and interval are None where that is nothing.
 
     `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered. `protocol` is the tracker-training
-    evaluation (frozen agent, small tracker), the unified re-run (tracker scale) or the task score of a harness.
+    evaluation (frozen agent, small tracker), the unified re-run (tracker scale), the task score of a harness, verdicts on
+    mined examples, or LiveAsset's targets (LA 4).
     """
 
     __pydantic_config__ = RECORD

@@ -14,7 +14,7 @@ from intentfold.runtime.asset_store import AssetStore
 from intentfold.trace import LearningHistory, Ledger
 from tests.tiny import script, tiny_model
 
-KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent"}
+KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol"}
 
 
 @pytest.fixture(scope="module")
