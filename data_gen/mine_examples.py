@@ -34,7 +34,7 @@ class Arguments:
         splits: splits to mine
         codec: delta (edits) or full (the whole state, for comparison)
         window: last messages of the dialogue that the prompt shows; 0 shows the whole history
-        oracle_share: share of the turns mined from the oracle state
+        oracle_share: share of the turns, branches counted apart, mined from the oracle state
         corrupted_share: share of the turns mined once more from a corrupted state
         failures: journal of a tracker's closed-loop run over the training traces
         max_examples: at most so many training examples, drawn at random turn by turn, 0 for all

@@ -81,6 +81,37 @@ def tiny_model(folder: Path, seed: int = 0, layers: int = 2, template: str | Non
     return folder
 
 
+def tiny_hybrid(base: Path, folder: Path) -> Path:
+    """A tiny Qwen3.5, whose layers are partly linear attention, with the tokenizer of `base`."""
+    import torch
+    from transformers import AutoTokenizer, Qwen3_5ForCausalLM, Qwen3_5TextConfig
+
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    torch.manual_seed(5)
+    model = Qwen3_5ForCausalLM(
+        Qwen3_5TextConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            layer_types=["linear_attention", "full_attention"],
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=8,
+            linear_num_key_heads=2,
+            linear_num_value_heads=2,
+            linear_key_head_dim=8,
+            linear_value_head_dim=8,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    )
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def tiny_episodes(count: int = 8, turns: int = 3, seed: int = 0, branches: int = 0) -> list[Episode]:
     """Episodes that set a slot a turn and then change one; the words are dull on purpose."""
     return [_episode(number, turns, branches, random.Random(f"{seed}/{number}")) for number in range(count)]

@@ -94,20 +94,21 @@ def train(args: Arguments) -> None:
     from intentfold.training.rollouts import Rollout, oracle_folds
     from intentfold.training.teachers import make_teacher
 
-    if args.init_adapter is not None:
-        check_stamp(args.init_adapter, args.codec)
+    for adapter in filter(None, (args.init_adapter, args.teacher_adapter)):
+        check_stamp(adapter, args.codec)
     window = args.window or None
     episodes, held = load_episodes(args.traces, "train"), load_episodes(args.traces, "dev")
-    preflight.check_size(len(episodes), args.rows_per_step, f"{args.traces}, episodes of split train")
+    lanes = args.rows_per_step // (1 + args.branches)
+    preflight.check_size(len(episodes), lanes, f"{args.traces}, episodes of split train")
     model, tokenizer = runs.adapted_model(args)
     preflight.check_template(tokenizer, args.chat_template_kwargs)
     preflight.check_adapter(model)
-    folds, gate = oracle_folds(episodes, args.codec, window), oracle_folds(held, args.codec, window)
+    folds, gate = oracle_folds(episodes, args.codec, window, args.branches), oracle_folds(held, args.codec, window)
     max_prompt = args.max_length - args.max_completion
-    lengths = {
-        f"{fold.episode.id}:{fold.turn}": len(preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs))
-        for fold in folds
-    }
+    lengths = {}
+    for fold in folds:
+        name = f"{fold.episode.id}:{fold.turn}.{fold.branch}"
+        lengths[name] = len(preflight.prompt_ids(tokenizer, fold.prompt(), args.chat_template_kwargs))
     preflight.check_prompt_lengths(lengths, max_prompt)
     shown = random.Random(args.seed).sample(folds, args.worked_examples)
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown)

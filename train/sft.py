@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from intentfold.config import check_same_run, parse, record_run
+from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role
 from intentfold.training.arguments import TrainArguments
 
@@ -64,6 +65,8 @@ def train(args: Arguments) -> None:
     from intentfold.training.sft import CompletionTrainer
 
     examples = load_examples(args.data, args.split)
+    if args.init_adapter is not None:
+        check_stamp(args.init_adapter, examples[0].provenance.codec)
     template = preflight.check_one_template(examples, args.role)
     rows = training_rows(args, examples)
     preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")

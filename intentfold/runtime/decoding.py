@@ -78,6 +78,11 @@ def continuations(
     return written
 
 
+def has_linear_attention(model: Any) -> bool:
+    """Whether some layers keep a running state: their cache cannot be cut into rows, and they heed no 4-D mask."""
+    return "linear_attention" in (getattr(model.config.get_text_config(), "layer_types", None) or ())
+
+
 def greedy(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
     """The likeliest ids."""
     return logits_BV.argmax(-1)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from intentfold.dialogue import to_messages
 from intentfold.records import content_hash
-from intentfold.runtime.decoding import continuations, greedy
+from intentfold.runtime.decoding import continuations, greedy, has_linear_attention
 from intentfold.runtime.roles import Completion, Prompt
 
 Dtype = Literal["float32", "bfloat16"]
@@ -84,8 +84,7 @@ class InProcessBackend:
         rows = [self.prompt_ids(prompt) for prompt in prompts]
         completions: dict[int, Completion] = {}
         # The cache of linear attention layers can neither be cut into rows nor go on after padding.
-        layers = getattr(self.model.config.get_text_config(), "layer_types", None) or ()
-        generate = self._generate_plainly if "linear_attention" in layers else self._generate
+        generate = self._generate_plainly if has_linear_attention(self.model) else self._generate
         order = sorted(range(len(rows)), key=lambda position: len(rows[position]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]

@@ -103,6 +103,8 @@ def prove(base: Path, adapter: Path, probes: Path, dtype: Dtype, attention: Atte
 def copy_adapter(source: Path, target: Path) -> None:
     """The two files that make a PEFT adapter, under a base name without machine paths, and its stamp."""
     target.mkdir(parents=True, exist_ok=True)
+    if not (source / STAMP).is_file():
+        raise ExportError(f"{source}: no {STAMP} beside the weights: nothing says what the adapter was trained to read")
     for name in ("adapter_model.safetensors", STAMP):
         shutil.copyfile(source / name, target / name)
     config = json.loads((source / "adapter_config.json").read_text(encoding="utf-8"))

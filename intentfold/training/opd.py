@@ -19,7 +19,7 @@ from torch.utils.data import Sampler
 from trl import DistillationTrainer
 
 from intentfold.records import canonical_json, write_text
-from intentfold.runtime.decoding import continuations, sampled
+from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.rollouts import Fold, LaneOrder, Rollout, fold_rows
@@ -86,9 +86,9 @@ class OnPolicyTrainer(DistillationTrainer):
     def _sample(self, prompts: list[list[int]]) -> list[list[int]]:
         """A completion of the student's a prompt, drawn at temperature 1, stop token included where one was drawn."""
         with self.accelerator.autocast():
-            if self.accelerator.device.type != "cpu":
-                return list(self._generate_single_turn(prompts, None, {}))
             model = self.accelerator.unwrap_model(self.model_wrapped)
+            if self.accelerator.device.type != "cpu" or has_linear_attention(model):
+                return list(self._generate_single_turn(prompts, None, {}))
             alike = families([Row(ids, len(ids)) for ids in prompts])
             model.eval()
             said = continuations(model, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
@@ -124,7 +124,7 @@ class OnPolicyTrainer(DistillationTrainer):
     def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
         if self.accelerator.device.type == "cpu":
-            return packed_hidden(_body(model), pack(_rows(inputs)))
+            return packed_hidden(_body(model), pack(_rows(inputs), alike=not has_linear_attention(model)))
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))

@@ -57,7 +57,10 @@ def families(rows: Sequence[Row]) -> list[list[int]]:
 
 
 def pack(rows: Sequence[Row], device: torch.device | str = "cpu", *, alike: bool = True) -> Packed:
-    """The rows as one sequence a family; as one sequence a row where they are not to be taken as `alike`."""
+    """The rows as one sequence a family; as one sequence a row where they are not to be taken as `alike`.
+
+    A model with linear attention (`has_linear_attention`) heeds no mask between branches: for it rows are not alike.
+    """
     together = families(rows) if alike else [[place] for place in range(len(rows))]
     sequences = [_sequence([rows[place] for place in family]) for family in together]
     longest = max(len(ids) for ids, *_ in sequences)

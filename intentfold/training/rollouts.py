@@ -156,6 +156,7 @@ class Rollout:
 
     def from_oracle(self, fold: Fold) -> Fold:
         """The same fold from the oracle state."""
+        # The episode of a branch ends with it: there it is the turn that was taken.
         return replace(self._of(fold.episode, fold.turn, 0, oracle_before(fold.episode, fold.turn), False), branch=fold.branch)
 
     def _of(self, episode: Episode, turn: int, branch: int, state: IntentState, own: bool) -> Fold:
@@ -184,10 +185,11 @@ class Rollout:
         self.reached = {int(lane): from_json(Reached, reached) for lane, reached in state.items()}
 
 
-def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None) -> list[Fold]:
-    """Every fold of the episodes, each from the oracle state."""
-    rollout = Rollout(episodes, codec=codec, window=window, own_state_share=0.0, seed=0)
-    return [rollout._of(e, turn, 0, oracle_before(e, turn), False) for e in episodes for turn in range(len(e.turns))]
+def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None, branches: int = 0) -> list[Fold]:
+    """Every fold of the episodes and their branches, each from the oracle state."""
+    rollout = Rollout(episodes, codec=codec, window=window, own_state_share=0.0, seed=0, branches=branches)
+    rows = fold_rows(episodes, branches)
+    return [rollout._fold(lane, row["episode"], row["turn"], row["branch"], 0, 0) for lane, row in enumerate(rows)]
 
 
 def oracle_before(episode: Episode, turn: int) -> IntentState:

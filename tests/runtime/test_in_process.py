@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentfold.dialogue import Turn
-from tests.tiny import tiny_model
+from tests.tiny import tiny_hybrid, tiny_model
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("peft")
@@ -32,33 +32,7 @@ def base(tmp_path_factory):
 @pytest.fixture(scope="module")
 def hybrid(base, tmp_path_factory):
     """A tiny Qwen3.5, whose layers are partly linear attention."""
-    from transformers import AutoTokenizer, Qwen3_5ForCausalLM, Qwen3_5TextConfig
-
-    folder = tmp_path_factory.mktemp("hybrid")
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    torch.manual_seed(5)
-    model = Qwen3_5ForCausalLM(
-        Qwen3_5TextConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            layer_types=["linear_attention", "full_attention"],
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            head_dim=8,
-            linear_num_key_heads=2,
-            linear_num_value_heads=2,
-            linear_key_head_dim=8,
-            linear_value_head_dim=8,
-            eos_token_id=tokenizer.eos_token_id,
-        )
-    )
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return tiny_hybrid(base, tmp_path_factory.mktemp("hybrid"))
 
 
 def adapter(base, folder, seed):

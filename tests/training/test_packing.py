@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import types
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import torch
 import torch.nn.functional as F
 from transformers import AutoModelForCausalLM
 
+from intentfold.runtime.decoding import has_linear_attention
 from intentfold.training.packing import Packed, Row, families, pack, packed_hidden
-from tests.tiny import script, tiny_dataset, tiny_model
+from intentfold.training.sft import _completion_loss
+from tests.tiny import script, tiny_dataset, tiny_hybrid, tiny_model
 
 
 def rows_of(rng: random.Random, trunks: int, branches: int) -> list[Row]:
@@ -90,3 +93,29 @@ def test_rows_can_be_taken_apart() -> None:
     rows = rows_of(random.Random(3), trunks=1, branches=3)
     assert pack(rows, alike=False).ids_BT.shape[0] == 3
     assert pack(rows).ids_BT.shape[0] == 1
+
+
+def test_where_attention_is_linear_rows_are_apart(tmp_path: Path) -> None:
+    folder = tiny_hybrid(tiny_model(tmp_path / "plain"), tmp_path / "hybrid")
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64)
+    assert has_linear_attention(model)
+    rows = rows_of(random.Random(1), trunks=2, branches=3)
+    inputs = padded(rows)
+    wrapped = types.SimpleNamespace(get_base_model=lambda: model)
+    total, _, count = _completion_loss(wrapped, inputs)
+    assert total.item() == pytest.approx(one_by_one(model, rows).item(), rel=1e-6)  # logits are taken in float32
+    assert count == sum(len(row.ids) - row.prompt for row in rows)
+    together = loss_of(model, pack(rows)).item()
+    assert together != pytest.approx(total.item(), rel=1e-4), "then packing would do no harm"
+
+
+def padded(rows: list[Row]) -> dict[str, torch.Tensor]:
+    """The rows as TRL's collator gives them."""
+    longest = max(len(row.ids) for row in rows)
+    ids, mask, labels = [], [], []
+    for row in rows:
+        pads = longest - len(row.ids)
+        ids.append([*row.ids, *[0] * pads])
+        mask.append([1] * len(row.ids) + [0] * pads)
+        labels.append([-100] * row.prompt + list(row.ids[row.prompt :]) + [-100] * pads)
+    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask), "labels": torch.tensor(labels)}
