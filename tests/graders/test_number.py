@@ -84,9 +84,9 @@ def test_formats(reference: str, answer: str, full: bool, make_task: Make) -> No
 def test_a_form_that_could_run_for_ever_does_not(form: str, make_task: Make) -> None:
     task = make_task("number", {"answer": "18"})
     grade(task, "\\boxed{1+1}")  # loads what reads such forms
-    began = time.monotonic()
+    began = time.process_time()
     assert grade(task, f"\\boxed{{{form}}}").value == 0.0
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @given(number=st.integers(), places=st.integers(0, 3), words=st.sampled_from(["", "about ", "So the total is $"]))
