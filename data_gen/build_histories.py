@@ -63,6 +63,8 @@ class Arguments:
         for name in ("families", "held_out_families"):
             if unknown := sorted(set(getattr(self, name)) - set(FAMILIES)):
                 raise ValueError(f"{name}: unknown {unknown}, expected some of {sorted(FAMILIES)}")
+            if len(set(getattr(self, name))) < len(getattr(self, name)):
+                raise ValueError(f"{name}: each family once, got {getattr(self, name)}")
         if min(self.users, self.histories, self.low, self.budget) < 1 or self.high < self.low or self.workers < 0:
             raise ValueError(
                 f"users, histories, low, budget must be at least 1, high at least low, workers at least 0, got {self.users}, "

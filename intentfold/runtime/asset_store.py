@@ -46,8 +46,8 @@ class AssetStore:
         return assets
 
     def versions(self, user: str) -> list[int]:
-        """The versions that are there, in order."""
-        return sorted(int(path.stem) for path in self._folder(user).glob("[0-9]*.json"))
+        """The versions that are there, in order; other files in the folder are none."""
+        return sorted(int(path.stem) for path in self._folder(user).glob("*.json") if re.fullmatch(r"[0-9]{6,}", path.stem))
 
     def commit(self, assets: Assets) -> Assets:
         """Write the version after `assets.version`, on which the change was made, and return it.

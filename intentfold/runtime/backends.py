@@ -43,6 +43,8 @@ class Model:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        if self.kind not in _FIELDS:  # an unquoted `null` in YAML is no string
+            raise ValueError(f"kind must be one of {sorted(_FIELDS)} (in quotes in YAML), got {self.kind!r}")
         needed, optional = _FIELDS[self.kind]
         for name in ("base", "adapter", "base_url", "model", "api_key_variable", "rate", "temperature", "seed"):
             if getattr(self, name) is None and name in needed:

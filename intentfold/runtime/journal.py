@@ -30,10 +30,12 @@ class Journal:
         kept = whole[: whole.rfind(b"\n") + 1]
         for number, line in enumerate(kept.splitlines(), start=1):
             try:
-                key, value = json.loads(line)
-            except ValueError as error:
+                entry = json.loads(line)
+            except (ValueError, RecursionError) as error:
                 raise RecordError(f"{path}:{number}: expected [key, value], got {line[:80]!r} ({error})") from None
-            self.entries[key] = value
+            if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
+                raise RecordError(f"{path}:{number}: expected [key, value], got {line[:80]!r}")
+            self.entries[entry[0]] = entry[1]
         if len(kept) < len(whole):
             os.truncate(path, len(kept))
 

@@ -105,6 +105,7 @@ def test_learner_examples_are_mined_too(world: Path, tmp_path: Path) -> None:
 BAD = [
     ("data_gen/build_histories.py", ["--users", "0"], "must be at least 1"),
     ("data_gen/build_histories.py", ["--users", "3", "--families", '["cooking"]'], "unknown ['cooking']"),
+    ("data_gen/build_histories.py", ["--users", "3", "--families", '["booking", "booking"]'], "each family once"),
     ("data_gen/build_histories.py", ["--users", "3", "--rates.fix", "0.9"], "together must be at most 1"),
     ("data_gen/build_histories.py", ["--users", "3", "--low", "5", "--high", "2"], "high at least low"),
     ("data_gen/mine_checker.py", ["--histories", "x", "--role", "judge"], "role"),

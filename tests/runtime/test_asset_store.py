@@ -102,3 +102,12 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
         mine = [name for name in final if name.startswith(writer)]
         assert mine == [f"{writer}{number}" for number in range(25)]
     assert [names(store.load("ann", version)) for version in (1, 30)] == [final[:1], final[:30]]
+
+
+@pytest.mark.parametrize("name", ["000002 (copy).json", "3_bak.json", "1e3.json"])
+def test_other_files_are_no_versions(tmp_path: Path, name: str) -> None:
+    store = AssetStore(tmp_path)
+    store.commit(store.load("u0"))
+    (tmp_path / "u0" / name).write_text("x", encoding="utf-8")
+    assert store.versions("u0") == [1]
+    assert store.load("u0").version == 1

@@ -40,3 +40,8 @@ def test_one_base_serves_every_adapter(tmp_path) -> None:
     backends = Backends(batch_size=2, dtype="float32", device="cpu", chat_template_kwargs={})
     first = backends.make(Model(base=base))
     assert backends.make(Model(base=base)) is first
+
+
+def test_a_kind_that_yaml_reads_as_nothing_is_named() -> None:
+    with pytest.raises(ValueError, match=r"kind must be one of .* \(in quotes in YAML\), got None"):
+        Model(kind=None)  # type: ignore[arg-type]

@@ -86,3 +86,10 @@ def test_grades_are_kept_but_not_those_that_could_not_be_given(tmp_path) -> None
         assert journaled_grade(journal, table_task(), "good", grade) == Grade(1.0, True, "fine")
         assert journaled_grade(journal, table_task(), "lost", grade).value is None
     assert asked == ["good", "lost", "lost"]
+
+
+@pytest.mark.parametrize("line", ["5", "null", '"ab"', '{"a": 1, "b": 2}', "[[1], 2]", "[1, 2, 3]", "[" * 100_000])
+def test_a_line_that_is_no_entry_is_named(tmp_path, line: str) -> None:
+    (tmp_path / "j.jsonl").write_text(f'["a", 1]\n{line}\n', encoding="utf-8")
+    with pytest.raises(RecordError, match=r"j\.jsonl:2: expected \[key, value\]"):
+        Journal(tmp_path / "j.jsonl")
