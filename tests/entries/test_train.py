@@ -265,7 +265,7 @@ def test_a_bare_launch_says_what_it_needs(name):
     done = subprocess.run([sys.executable, str(ROOT / "train" / f"{name}.py")], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "the following arguments are required" in done.stderr
-    assert {"sft": "base", "opd": "traces", "export_adapter": "run"}[name] in done.stderr.splitlines()[-1]
+    assert {"sft": "base", "opd": "steps", "export_adapter": "run"}[name] in done.stderr.splitlines()[-1]
 
 
 # Export
