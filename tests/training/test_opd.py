@@ -249,10 +249,10 @@ def asked(inputs, tokens):
 
 
 def test_short_groups_come_first_and_stay_whole():
-    lengths, together = [5, 9, 4, 4, 7, 1], [0, 0, 1, 1, 2, 1]
+    lengths, together = [9, 3, 4, 4, 7, 1, 7, 2], [0, 0, 1, 1, 2, 1, 3, 2]
     ones = [[1] * n + [0] * (10 - n) for n in lengths]
-    batch = {"prompt_mask": torch.tensor(ones), "completion_mask": torch.ones(6, 1), "together": torch.tensor(together)}
-    assert by_length(batch) == [2, 3, 5, 4, 0, 1]
+    batch = {"prompt_mask": torch.tensor(ones), "completion_mask": torch.ones(8, 1), "together": torch.tensor(together)}
+    assert by_length(batch) == [2, 3, 5, 4, 7, 6, 0, 1]
 
 
 def test_samples_follow_the_students_distribution(tmp_path):
