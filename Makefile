@@ -1,4 +1,5 @@
 # make demo [DATA=path]   a small pretrained model learns to fold intent; table and report under runs/demo
+# make demo-checker      a small pretrained model learns to check requirements; table and report under runs/demo-checker
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make test               lint, types, tests
@@ -10,7 +11,7 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo recovery scale test lint clean
+.PHONY: install model demo demo-checker recovery scale test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -25,6 +26,9 @@ $(MODEL)/config.json: $(VENV)/installed
 
 demo: install model
 	$(BIN)/python scripts/demo.py $(if $(DATA),--data $(DATA))
+
+demo-checker: install model
+	$(BIN)/python scripts/demo_checker.py
 
 recovery: install model
 	$(RUN) data_gen/build_trajectories.py --config configs/data_gen/build_trajectories/recovery.yaml $(if $(DATA),--data $(DATA))

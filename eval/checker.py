@@ -21,7 +21,7 @@ from tqdm import tqdm
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.example import Example
 from intentfold.metrics import checker as metrics
-from intentfold.metrics.checker_report import checker_rows, judge_examples, write_checker_report
+from intentfold.metrics.checker_report import checker_rows, conditions, judge_examples, write_checker_report
 from intentfold.metrics.plot import plot_reliability
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison
@@ -93,6 +93,7 @@ def main(argv: list[str] | None = None) -> None:
     check_same_run(args.out, args)
     record_run(args.out, args)
     parts = {split: questions(args, split) for split in dict.fromkeys((args.validation, *args.splits))}
+    where = conditions({split: parts[split] for split in args.splits})
     journals = [Journal(args.out / f"completions.{run + 1}.jsonl") for run in range(args.runs)]
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     backends = Backends(**options)
@@ -117,18 +118,19 @@ def main(argv: list[str] | None = None) -> None:
                 rows.append(row(arm, split, "agreement", metrics.agreement(runs), "-"))
         whole = judged[arm][args.validation]
         threshold = metrics.choose_threshold(whole, args.most_false) if whole[0].probabilities else None
-        for split in args.splits:
-            rows += checker_rows(arm, split, parts[split], judged[arm][split], threshold)
+        for condition, places in where.items():
+            asked = [parts[split][place] for split, place in places]
+            rows += checker_rows(arm, condition, asked, [judged[arm][split][place] for split, place in places], threshold)
         bins[arm] = metrics.reliability([one for split in args.splits for one in judged[arm][split]])
         write_jsonl(args.out / f"judged.{arm}.jsonl", [one for split in parts for one in judged[arm][split]])
         facts = {"threshold": threshold, "bins": [to_json(one) for one in bins[arm]]}
         write_text(args.out / f"reliability.{arm}.json", canonical_json(facts) + "\n")
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
-        for split in args.splits:
-            gain = metrics.macro_f1_gain(judged[a][split], judged[b][split], args.margin)
-            comparisons[f"{name}, {split}"] = gain
-            rows.append(row(a, split, name, gain, "-"))
+        for condition, places in where.items():
+            ours, theirs = ([judged[arm][split][place] for split, place in places] for arm in (a, b))
+            comparisons[f"{name}, {condition}"] = metrics.macro_f1_gain(ours, theirs, args.margin)
+            rows.append(row(a, condition, name, comparisons[f"{name}, {condition}"], "-"))
     plot_reliability({arm: some for arm, some in bins.items() if some}, args.out / "reliability.png")
     what = f"{ {split: len(parts[split]) for split in args.splits} } questions of {args.examples}."
     write_checker_report(args.out, what, rows, comparisons)

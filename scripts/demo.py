@@ -10,12 +10,7 @@ held-out wording. Every stage is a script with a shipped config; killed and star
 from __future__ import annotations
 
 import json
-import os
-import resource
 import shutil
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +18,7 @@ from intentfold.config import parse
 from intentfold.metrics.plot import plot_scores
 from intentfold.metrics.report import Row, table
 from intentfold.records import from_json, write_text
+from intentfold.stages import Stages, steps_for_the_cpu_time_of
 
 ROOT = Path(__file__).parent.parent
 BASE = "models/smollm2-135m-instruct"
@@ -48,62 +44,30 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    out = args.out
-    python = [sys.executable]
-    launch = [*python, "-m", "accelerate.commands.launch", "--config_file", "accelerate_configs/cpu.yaml"]
-    config = "demo_real" if args.data is not None else "demo"
-    data = [f"--data={args.data}"] if args.data is not None else []
-    spent: dict[str, float] = {}
-
-    def stage(name: str, command: list[str]) -> None:
-        print(f"\n== {name}: {' '.join(command[1:])}", flush=True)
-        before, started = cpu_seconds(), time.monotonic()
-        subprocess.run(command, check=True, cwd=ROOT, env=environment())
-        spent[name] = cpu_seconds() - before
-        print(f"== {name}: {spent[name] / 60:.1f} CPU-minutes, {(time.monotonic() - started) / 60:.1f} minutes", flush=True)
-
-    def configured(script: str, *flags: str, config: str = "demo") -> list[str]:
-        return [f"{script}.py", "--config", f"configs/{script}/{config}.yaml", *flags]
-
-    traces = configured("data_gen/build_traces", f"--out={out}/traces", *data, config=config)
-    stage("traces", python + traces)
-    stage("examples", python + configured("data_gen/mine_examples", f"--traces={out}/traces", f"--out={out}/examples"))
-    stage("sft", launch + configured("train/sft", f"--data={out}/examples", f"--out={out}/sft"))
-    sft = f"{out}/sft/adapter"
-    stage("opd", launch + configured("train/opd", f"--traces={out}/traces", f"--init_adapter={sft}", f"--out={out}/opd"))
-    # The budget in steps, from what the finished runs took: a run by steps ends the same after a kill, one by the clock does not.
-    cost = {run: json.loads((ROOT / out / run / "metrics.json").read_text(encoding="utf-8")) for run in ("sft", "opd")}
-    steps = max(1, round(cost["opd"]["cpu_seconds"] / (cost["sft"]["cpu_seconds"] / cost["sft"]["steps"])))
-    flags = [f"--data={out}/examples", f"--init_adapter={sft}", f"--steps={steps}", f"--out={out}/sft_continued"]
-    stage("sft continued", launch + configured("train/sft", *flags, config="demo_continued"))
+    out, stages = args.out, Stages(ROOT)
+    traces = ("demo_real", f"--data={args.data}") if args.data is not None else ("demo",)
+    stages.run("traces", "data_gen/build_traces", *traces, f"--out={out}/traces")
+    stages.run("examples", "data_gen/mine_examples", "demo", f"--traces={out}/traces", f"--out={out}/examples")
+    stages.run("sft", "train/sft", "demo", f"--data={out}/examples", f"--out={out}/sft")
+    sft = f"--init_adapter={out}/sft/adapter"
+    stages.run("opd", "train/opd", "demo", f"--traces={out}/traces", sft, f"--out={out}/opd")
+    steps = steps_for_the_cpu_time_of(ROOT / out / "opd", ROOT / out / "sft")
+    more = (f"--data={out}/examples", sft, f"--steps={steps}", f"--out={out}/sft_continued")
+    stages.run("sft continued", "train/sft", "demo_continued", *more)
     adapters = {"base": None, **{run: f"{out}/{run}/adapter" for run in ("sft", "sft_continued", "opd")}}
     arms = {arm: {"base": BASE} | ({"adapter": adapter} if adapter else {}) for arm, adapter in adapters.items()}
-    flags = [f"--episodes={out}/traces/test.jsonl", f"--out={out}/closed_loop", f"--arms={json.dumps(arms)}"]
-    stage("closed loop", python + configured("eval/closed_loop", *flags))
-    report(ROOT / out, spent)
+    tested = (f"--episodes={out}/traces/test.jsonl", f"--out={out}/closed_loop", f"--arms={json.dumps(arms)}")
+    stages.run("closed loop", "eval/closed_loop", "demo", *tested)
+    report(ROOT / out, stages.cost())
 
 
-def environment() -> dict[str, str]:
-    """Offline, and with threads that sleep while they wait: on a shared machine, spinning costs many times its use."""
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE", "TOKENIZERS_PARALLELISM": "false"}
-
-
-def cpu_seconds() -> float:
-    """CPU time of all finished stages."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def report(out: Path, spent: dict[str, float]) -> None:
+def report(out: Path, cost: str) -> None:
     """results.json, scores.png and report.md in the run's folder, and the table on the screen."""
     shutil.copy(out / "closed_loop/results.json", out / "results.json")
     rows = json.loads((out / "results.json").read_text(encoding="utf-8"))
     plot_scores(rows, out / "scores.png")
     found = [from_json(Row, row) for row in rows]
     shown = table([row for row in found if row.metric in SHOWN and row.mean is not None])
-    costs = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in spent.items())
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    cost = f"CPU-minutes: {costs}; together {sum(spent.values()) / 60:.1f}. Peak memory of a stage: {peak:.1f} GiB."
     text = "\n".join(
         ["# Demo", "", WHAT, "", shown, "", "![scores](scores.png)", "", cost, "", "All metrics: closed_loop/report.md.", ""]
     )

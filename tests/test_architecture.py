@@ -15,7 +15,7 @@ SCRIPTS = sorted(path for folder in ("data_gen", "train", "eval") for path in (R
 # Floors from the ground up; a module may import its own package, its floor as named, and every floor below.
 FLOORS = [
     {"records", "task", "intent", "dialogue", "asset"},
-    {"codec", "prompts", "example", "trace", "trajectory", "config"},
+    {"codec", "prompts", "example", "trace", "trajectory", "config", "stages"},
     {"graders", "sources", "runtime", "domains"},
     {"construct", "mining", "metrics"},
     {"models", "training"},

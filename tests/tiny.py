@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from intentfold.example import Example
+from intentfold.asset import ContextualIntent, Requirement
+from intentfold.codec.verdict import Judgement, encode_verdict
+from intentfold.dialogue import Output, Turn
+from intentfold.example import Example, Provenance
 from intentfold.intent import Edit, IntentState, fold
 from intentfold.mining.card import write_dataset
 from intentfold.mining.examples import oracle_examples
+from intentfold.prompts.checker import checker_prompt, checker_template_hash
 from intentfold.records import write_jsonl
 from intentfold.task import Goal, SourceTask
 from intentfold.trace import Branch, Episode, EpisodeTurn
@@ -153,4 +157,32 @@ def tiny_dataset(folder: Path, count: int = 8) -> Path:
     """A dataset folder with splits train and dev."""
     examples = tiny_examples(count)
     write_dataset(folder, {"train": examples, "dev": examples[:3]}, {})
+    return folder
+
+
+JUDGEMENTS = (Judgement("met"), Judgement("unmet", "no tea"), Judgement("not_applicable"))
+
+
+def tiny_judgements(outputs: int = 8, questions: int = 3) -> list[Example]:
+    """Checker examples: so many outputs, and about each so many questions, verdicts in turn."""
+    found = []
+    for number in range(outputs):
+        output = Output(f"Table {number} is laid: cups, plates and {number + 2} spoons stand ready, the window is open.")
+        for asked in range(questions):
+            judgement = JUDGEMENTS[(number + asked) % 3]
+            intent = ContextualIntent(1, f"why {asked}", (Requirement(1, f"want {asked}"),))
+            shown = ((Turn("user", f"Lay table {number}."),), output, intent, intent.requirements[0])
+            where = Provenance(
+                f"h{number}", 1, "train", "train", "tiny", f"u{number}", "CC0-1.0", 1, "unmet", "verdict",
+                checker_template_hash(), (judgement.verdict,),
+            )  # fmt: skip
+            messages, told = checker_prompt(*shown), checker_prompt(*shown, privileged=judgement)
+            found.append(Example(1, messages, told, encode_verdict(judgement), where))
+    return found
+
+
+def tiny_checker_dataset(folder: Path, outputs: int = 8) -> Path:
+    """A dataset folder of judgements with splits train and dev."""
+    examples = tiny_judgements(outputs)
+    write_dataset(folder, {"train": examples, "dev": examples[:3]}, {}, "data_gen/mine_checker.py")
     return folder

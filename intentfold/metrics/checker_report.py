@@ -36,23 +36,36 @@ def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: in
     return judged
 
 
+def conditions(splits: Mapping[str, Sequence[Example]]) -> dict[str, list[tuple[str, int]]]:
+    """(split, place) of the questions of each condition: each split, its held-out requirements apart, and all together."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for split, examples in splits.items():
+        found[split] = [(split, place) for place in range(len(examples))]
+        novel = [(split, place) for place, one in enumerate(examples) if "novel" in one.provenance.phenomena]
+        if novel:
+            found[f"{split}, held-out requirements"] = novel
+    if len(splits) > 1:
+        found["all"] = [where for split in splits for where in found[split]]
+    return found
+
+
 def checker_rows(
-    arm: str, split: str, examples: Sequence[Example], judged: Sequence[Judged], threshold: float | None
+    arm: str, condition: str, examples: Sequence[Example], judged: Sequence[Judged], threshold: float | None
 ) -> list[Row]:
-    """Every metric over the split, macro-F1 and the recall of unmet by slice, and the verdicts at the threshold."""
-    rows = [row(arm, split, "macro_f1", metrics.macro_f1(judged), NO_AGENT)]
+    """Every metric over a condition's questions, macro-F1 and the recall of unmet by slice, and the verdicts at the threshold."""
+    rows = [row(arm, condition, "macro_f1", metrics.macro_f1(judged), NO_AGENT)]
     for verdict in metrics.VERDICTS:
         for name, measure in (("precision", metrics.precision), ("recall", metrics.recall), ("f1", metrics.f1)):
-            rows.append(row(arm, split, f"{name}_{verdict}", measure(judged, verdict), NO_AGENT))
+            rows.append(row(arm, condition, f"{name}_{verdict}", measure(judged, verdict), NO_AGENT))
     for name, found in (
         ("false_unmet", metrics.false_unmet(judged)),
         ("not_assessed", metrics.not_assessed(judged)),
         ("reasons_named", metrics.reasons_named(judged)),
     ):
-        rows.append(row(arm, split, name, found, NO_AGENT))
+        rows.append(row(arm, condition, name, found, NO_AGENT))
     error = metrics.ece(judged)
     if error is not None:
-        rows.append(Row(arm, split, "ece", error, error, error, len(judged), NO_AGENT))
+        rows.append(Row(arm, condition, "ece", error, error, error, len(judged), NO_AGENT))
     if threshold is not None:
         at = [metrics.decided(one, threshold) for one in judged]
         for name, found in (
@@ -60,11 +73,11 @@ def checker_rows(
             ("recall_unmet", metrics.recall(at, "unmet")),
             ("false_unmet", metrics.false_unmet(at)),
         ):
-            rows.append(row(arm, split, f"{name}, at the threshold", found, NO_AGENT))
+            rows.append(row(arm, condition, f"{name}, at the threshold", found, NO_AGENT))
     for name, places in _slices(examples).items():
         part = [judged[place] for place in places]
-        rows.append(row(arm, split, f"macro_f1, {name}", metrics.macro_f1(part), NO_AGENT))
-        rows.append(row(arm, split, f"recall_unmet, {name}", metrics.recall(part, "unmet"), NO_AGENT))
+        rows.append(row(arm, condition, f"macro_f1, {name}", metrics.macro_f1(part), NO_AGENT))
+        rows.append(row(arm, condition, f"recall_unmet, {name}", metrics.recall(part, "unmet"), NO_AGENT))
     return rows
 
 
@@ -72,10 +85,7 @@ def _slices(examples: Sequence[Example]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for place, one in enumerate(examples):
         where = one.provenance
-        names = [f"family {where.family}", f"difficulty {where.load}"]
-        if "novel" in where.phenomena:
-            names.append("held-out requirements")
-        for name in names:
+        for name in (f"family {where.family}", f"difficulty {where.load}"):
             found.setdefault(name, []).append(place)
     return dict(sorted(found.items()))
 
@@ -87,8 +97,9 @@ def write_checker_report(folder: Path, what: str, rows: Sequence[Row], compariso
     text = [
         "# Checker",
         f"{what} Verdicts are those of executed checks. Intervals are at 95%, clustered by user; what could not be read is"
-        " right in no case. The condition is the split. ECE has no interval: it is a sum of distances."
-        " What is compared is macro-F1.",
+        " right in no case. The condition is the split, those of its questions whose"
+        " requirement no training history has, or all splits together. ECE has no interval: it is a sum of distances. What is"
+        " compared is macro-F1.",
         table(rows),
         comparison_table(comparisons),
         "![reliability](reliability.png)",

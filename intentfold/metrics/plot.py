@@ -31,6 +31,33 @@ def plot_scores(rows: Sequence[Mapping[str, Any]], path: Path, metric: str = "me
     pyplot.close(figure)
 
 
+def plot_arms(rows: Sequence[Mapping[str, Any]], path: Path, metric: str) -> None:
+    """A group of bars a condition, one bar an arm with its 95% interval, as a PNG. Raises `ValueError` without such rows."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    shown = [row for row in rows if row["metric"] == metric and row["mean"] is not None]
+    if not shown:
+        raise ValueError(f"no row with metric {metric!r} to plot")
+    conditions = {condition: place for place, condition in enumerate(dict.fromkeys(row["condition"] for row in shown))}
+    arms = list(dict.fromkeys(row["arm"] for row in shown))
+    width = 0.8 / len(arms)
+    figure, axes = pyplot.subplots(figsize=(2.2 * len(conditions) + 1.5, 3.2), layout="constrained")
+    for number, arm in enumerate(arms):
+        mine = [row for row in shown if row["arm"] == arm]
+        places = [conditions[row["condition"]] + (number - (len(arms) - 1) / 2) * width for row in mine]
+        spans = [[row["mean"] - row["low"] for row in mine], [row["high"] - row["mean"] for row in mine]]
+        axes.bar(places, [row["mean"] for row in mine], width, yerr=spans, capsize=3, label=arm)
+    axes.set_xticks(list(conditions.values()), list(conditions), fontsize=8)
+    axes.set_ylim(0, 1.05)
+    axes.set_ylabel(metric.replace("_", " "))
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
 def plot_reliability(arms: Mapping[str, Sequence[Any]], path: Path) -> None:
     """Accuracy against confidence, a line an arm (`intentfold.metrics.checker.Bin`), as a PNG."""
     import matplotlib

@@ -137,10 +137,13 @@ def label(found: Assessment, requirement: PrivateRequirement, part: Part) -> Jud
 
 
 def balance(found: Sequence[Candidate], most: int, rng: random.Random) -> list[Candidate]:
-    """Equally many of each verdict, at most `most` in all (0: as many as there are), families and difficulties in turn."""
-    cells: dict[Verdict, dict[tuple[str, int], list[Candidate]]] = defaultdict(lambda: defaultdict(list))
+    """Equally many of each verdict, at most `most` in all (0: as many as there are), families and kinds in turn.
+
+    A kind is a difficulty of a known or of a held-out requirement, so that a held-out part has enough of the latter.
+    """
+    cells: dict[Verdict, dict[tuple[str, int, bool], list[Candidate]]] = defaultdict(lambda: defaultdict(list))
     for candidate in rng.sample(found, len(found)):
-        cells[candidate.judgement.verdict][(candidate.pair[0].family, candidate.difficulty)].append(candidate)
+        cells[candidate.judgement.verdict][(candidate.pair[0].family, candidate.difficulty, candidate.novel)].append(candidate)
     if not cells:
         return []
     size = min(sum(map(len, some.values())) for some in cells.values())
@@ -153,10 +156,10 @@ def balance(found: Sequence[Candidate], most: int, rng: random.Random) -> list[C
     return sorted(chosen, key=lambda c: (c.pair[0].id, c.turn, c.part.text))
 
 
-def _in_turn(cells: Mapping[tuple[str, int], list[Candidate]], size: int) -> list[Candidate]:
-    """`size` candidates: the families in turn, and within a family its difficulties in turn."""
+def _in_turn(cells: Mapping[tuple[str, int, bool], list[Candidate]], size: int) -> list[Candidate]:
+    """`size` candidates: the families in turn, and within a family its kinds in turn."""
     families: dict[str, list[list[Candidate]]] = defaultdict(list)
-    for (family, _), some in sorted(cells.items()):
+    for (family, *_), some in sorted(cells.items()):
         families[family].append(list(some))
     chosen: list[Candidate] = []
     while len(chosen) < size:

@@ -78,7 +78,7 @@ class StepOrder(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         rng = random.Random(f"{self.seed}/order")
-        order = _endless(len(self.families), rng)
+        order = endless(len(self.families), rng)
         left: list[int] = []  # what of a family did not fit into the pool before
         for start in range(0, self.steps, self.POOL_STEPS):
             wanted = self.step_rows * min(self.POOL_STEPS, self.steps - start)
@@ -96,6 +96,7 @@ class StepOrder(Sampler[int]):
                 yield from group
 
 
-def _endless(count: int, rng: random.Random) -> Iterator[int]:
+def endless(count: int, rng: random.Random) -> Iterator[int]:
+    """Places below `count` in a random order, then in another, without end."""
     while True:
         yield from rng.sample(range(count), count)

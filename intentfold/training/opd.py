@@ -1,7 +1,7 @@
 """On-policy distillation on TRL's DistillationTrainer, on the student's own tokens and its own states (design D3).
 
-What is overridden: where samples come from (`_prepare_inputs`: lanes of episodes instead of a column of prompts) and
-whom the divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
+What is overridden: where samples come from (`_prepare_inputs`: a `RowSource` instead of a column of prompts) and whom the
+divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
 what rows begin with alike is computed once, in sampling as in both forward passes.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +23,30 @@ from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
-from intentfold.training.rollouts import Fold, LaneOrder, Rollout, fold_rows
+from intentfold.training.row_source import Asked, RowSource
 from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
 
 
 class OnPolicyTrainer(DistillationTrainer):
-    """DistillationTrainer whose rows are episodes rolled forward, one turn a step, on the student's own states.
+    """DistillationTrainer whose rows come from `rollout`: dialogues on the student's own states, or mined examples.
 
-    `gate` are folds with known right answers on which teacher and student are scored before the first step.
-    `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the fold goes back to the
+    `gate` are rows with known right answers on which teacher and student are scored before the first step.
+    `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the row goes back to the
     oracle state, and that is counted (`overlong`).
     """
 
-    def __init__(self, *, rollout: Rollout, teacher: Teacher, gate: list[Fold], max_prompt: int, **kwargs: Any) -> None:
+    def __init__(
+        self, *, rollout: RowSource[Any], teacher: Teacher, gate: Sequence[Asked], max_prompt: int, **kwargs: Any
+    ) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
         self._gated = False
         self._buffered_inputs: Any = None
-        super().__init__(train_dataset=Dataset.from_list(fold_rows(rollout.episodes, rollout.branches)), **kwargs)
+        super().__init__(train_dataset=Dataset.from_list(rollout.rows()), **kwargs)
 
     def _get_train_sampler(self, dataset: Any = None) -> Sampler[int]:
         args = self.args
         rows = args.per_device_train_batch_size * args.gradient_accumulation_steps * self.accelerator.num_processes
-        turns = [len(episode.turns) for episode in self.rollout.episodes]
-        width = 1 + self.rollout.branches
-        return LaneOrder(turns, rows // width, width, args.max_steps, args.gradient_accumulation_steps, args.seed)
+        return self.rollout.order(rows, args.max_steps, args.gradient_accumulation_steps, args.seed)
 
     # Sampling
 
@@ -56,10 +57,7 @@ class OnPolicyTrainer(DistillationTrainer):
             self.check_teacher()
         if self._step % passes == 0 or self._buffered_inputs is None:
             batch = self._generate_and_score_completions(generation_batch)
-            # Lanes stay whole: the branches of one share most of their prompt.
-            width = 1 + self.rollout.branches
-            lanes = (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).view(-1, width).amax(1).argsort(stable=True)
-            order = (lanes[:, None] * width + torch.arange(width, device=lanes.device)).flatten()
+            order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
             self._buffered_inputs = [trimmed(batch, rows) for rows in order.chunk(passes)]
         return self._buffered_inputs[self._step % passes]
 
@@ -80,6 +78,7 @@ class OnPolicyTrainer(DistillationTrainer):
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
         batch = self._batch(folds, prompts, completions)
+        batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
         batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
         return batch
 
@@ -95,7 +94,7 @@ class OnPolicyTrainer(DistillationTrainer):
             model.train()
             return said
 
-    def _batch(self, folds: list[Fold], prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
+    def _batch(self, folds: Sequence[Asked], prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
         pad_id = self._tokenizer.pad_token_id
         prompt_ids_BP, prompt_mask_BP = left_padded(prompts, pad_id)
         completion_ids_BC, completion_mask_BC = right_padded(completions, pad_id)
@@ -202,6 +201,15 @@ def _rows(inputs: dict[str, Any]) -> list[Row]:
         said = [id for id, kept in zip(completion, completion_mask, strict=True) if kept]
         rows.append(Row([*asked, *said], len(asked)))
     return rows
+
+
+def by_length(batch: dict[str, Any]) -> list[int]:
+    """Places of the batch's rows, the short before the long; rows that stand `together` share most of their prompt and stay."""
+    groups = batch["together"].tolist()
+    longest: dict[int, int] = {}
+    for group, length in zip(groups, (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).tolist(), strict=True):
+        longest[group] = max(longest.get(group, 0), length)
+    return sorted(range(len(groups)), key=lambda place: (longest[groups[place]], groups[place]))
 
 
 def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:

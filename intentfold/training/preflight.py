@@ -139,7 +139,7 @@ def check_teacher(
     each place of them. All places right is the same as answering so greedily.
     """
     if not right:
-        raise PreflightError("no folds to score the teacher on")
+        raise PreflightError("no rows to score the teacher on")
 
     def share(said: Sequence[Sequence[int]], first: int | None) -> float:
         pairs = zip(said, right, strict=True)
@@ -148,12 +148,12 @@ def check_teacher(
     scores = {"teacher": share(teacher, None), "student": share(student, None), "teacher_stops": share(teacher, -1)}
     if scores["teacher_stops"] < 0.9:
         raise PreflightError(
-            f"the teacher would stop where the right answer ends in only {scores['teacher_stops']:.2f} of {len(right)} folds: "
+            f"the teacher would stop where the right answer ends in only {scores['teacher_stops']:.2f} of {len(right)} rows: "
             "it would teach the student to write on"
         )
     if scores["teacher"] <= scores["student"]:
         raise PreflightError(
-            f"the teacher gives the whole right answer in {scores['teacher']:.2f} of {len(right)} folds, "
+            f"the teacher gives the whole right answer in {scores['teacher']:.2f} of {len(right)} rows, "
             f"the student in {scores['student']:.2f}: there is nothing to learn from it"
         )
     return scores

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from torch.utils.data import Sampler
@@ -22,6 +23,9 @@ from intentfold.mining.targets import supported_edits
 from intentfold.prompts.tracker import Codec, tracker_completion, tracker_prompt
 from intentfold.records import RECORD, from_json, to_json
 from intentfold.trace import Episode
+from intentfold.training.data import endless, load_episodes
+from intentfold.training.preflight import check_size
+from intentfold.training.row_source import Supply
 
 
 def fold_rows(episodes: Sequence[Episode], branches: int) -> list[dict[str, int]]:
@@ -53,17 +57,13 @@ class LaneOrder(Sampler[int]):
         first = [0]
         for count in self.turns:
             first.append(first[-1] + count)
-        episodes = self._episodes(rng)
+        episodes = endless(len(self.turns), rng)
         lanes = [(episode, rng.randrange(self.turns[episode])) for episode in (next(episodes) for _ in range(self.lanes))]
         for _ in range(self.steps):
             rows = [(first[episode] + turn) * self.width + branch for episode, turn in lanes for branch in range(self.width)]
             for _ in range(self.repeat):
                 yield from rows
             lanes = [(episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes]
-
-    def _episodes(self, rng: random.Random) -> Iterator[int]:
-        while True:
-            yield from rng.sample(range(len(self.turns)), len(self.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,11 @@ class Fold:
     right: tuple[Edit, ...]
     codec: Codec
     window: int | None
+
+    @property
+    def name(self) -> str:
+        """Where it comes from, for messages."""
+        return f"{self.episode.id}:{self.turn}"
 
     def prompt(self) -> list[dict[str, str]]:
         """The student's messages, and the runtime's."""
@@ -139,6 +144,19 @@ class Rollout:
         self.own_state_share, self.seed = own_state_share, seed
         self.reached: dict[int, Reached] = {}
 
+    def rows(self) -> list[dict[str, int]]:
+        """One row a fold (`fold_rows`)."""
+        return fold_rows(self.episodes, self.branches)
+
+    def order(self, rows: int, steps: int, repeat: int, seed: int) -> LaneOrder:
+        """Lanes that go forward a turn a step."""
+        width = 1 + self.branches
+        return LaneOrder([len(episode.turns) for episode in self.episodes], rows // width, width, steps, repeat, seed)
+
+    def together(self, folds: Sequence[Fold]) -> list[int]:
+        """The lane of each fold: its branches stay beside it."""
+        return [place // (1 + self.branches) for place in range(len(folds))]
+
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
         """The folds of a step, lane by lane, each with its branches after it."""
         folds = []
@@ -195,3 +213,16 @@ def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None, 
 def oracle_before(episode: Episode, turn: int) -> IntentState:
     """The oracle state that user turn `turn` finds."""
     return episode.turns[turn - 1].state if turn else IntentState()
+
+
+def load_lanes(
+    folder: Path, least: int, *, codec: Codec, window: int | None, own_state_share: float, seed: int, branches: int
+) -> Supply:
+    """A tracker's rows: split train of a folder of traces as lanes, all its folds from oracle states, and those of split dev.
+
+    Raises `DataError` for a bad folder and `PreflightError` where split train has fewer episodes than `least` rows take.
+    """
+    episodes, held = load_episodes(folder, "train"), load_episodes(folder, "dev")
+    check_size(len(episodes), least // (1 + branches), f"{folder}, episodes of split train")
+    lanes = Rollout(episodes, codec=codec, window=window, own_state_share=own_state_share, seed=seed, branches=branches)
+    return Supply(lanes, oracle_folds(episodes, codec, window, branches), oracle_folds(held, codec, window))

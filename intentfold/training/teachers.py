@@ -1,6 +1,6 @@
 """Teachers behind one interface (design D4): a privileged self-teacher, a local model, a served model.
 
-A teacher sees a fold through a prompt of its own (`TeacherPrompt`) and judges the tokens that the student generated.
+A teacher sees a row through a prompt of its own (`TeacherPrompt`) and judges the tokens that the student generated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trl.trainer.utils import pad, use_adapter
 
 from intentfold.models import load
 from intentfold.training.preflight import check_vocabulary, prompt_ids
-from intentfold.training.rollouts import Fold
+from intentfold.training.row_source import Asked
 
 Sees = Literal["plain", "privileged"]
 TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
@@ -26,24 +26,24 @@ TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
 class TeacherPrompt:
     """What a teacher is asked: the student's prompt or the privileged one, after worked examples where given.
 
-    `examples` are folds shown as finished exchanges before the question, in the same form as the question.
+    `examples` are rows shown as finished exchanges before the question, in the same form as the question.
     """
 
     tokenizer: Any
     template_kwargs: Mapping[str, Any]
     sees: Sees
-    examples: Sequence[Fold] = ()
+    examples: Sequence[Asked] = ()
 
-    def ids(self, fold: Fold) -> list[int]:
+    def ids(self, asked: Asked) -> list[int]:
         """The teacher's prompt as ids."""
-        question = self._ask(fold)
+        question = self._ask(asked)
         shown: list[dict[str, str]] = []
         for example in self.examples:
             shown += [*self._ask(example)[1:], {"role": "assistant", "content": example.completion()}]
         return prompt_ids(self.tokenizer, [question[0], *shown, *question[1:]], self.template_kwargs)
 
-    def _ask(self, fold: Fold) -> list[dict[str, str]]:
-        return fold.privileged_prompt() if self.sees == "privileged" else fold.prompt()
+    def _ask(self, asked: Asked) -> list[dict[str, str]]:
+        return asked.privileged_prompt() if self.sees == "privileged" else asked.prompt()
 
 
 class Teacher(Protocol):
@@ -115,10 +115,10 @@ class LocalTeacher:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
 
 
-def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Fold]) -> tuple[LocalTeacher, Any]:
+def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked]) -> tuple[LocalTeacher, Any]:
     """The teacher that train/opd.py's arguments name, and the second model where it has one.
 
-    `examples` are worked folds shown before its question. The adapter teacher is loaded beside the student's.
+    `examples` are worked rows shown before its question. The adapter teacher is loaded beside the student's.
     """
     prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, examples)
     if args.teacher == "base":

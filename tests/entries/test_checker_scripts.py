@@ -144,7 +144,10 @@ def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
         assert found["lazy", split, "macro_f1"] == pytest.approx(0.5 / 3)
         assert found["lazy", split, "recall_unmet"] == 0.0
         assert found["right", split, "gain"] == pytest.approx(1 - 0.5 / 3)
-    assert ("right", "test", "macro_f1, held-out requirements") in found
+    novel = sum("novel" in one.provenance.phenomena for one in read_jsonl(world / "examples" / "test.jsonl", Example))
+    counts = {(row["condition"], row["metric"]): row["n"] for row in json.loads((tmp_path / "results.json").read_text())}
+    assert counts["test, held-out requirements", "macro_f1"] == counts["test, held-out requirements", "gain"] == novel
+    assert counts["all", "gain"] == counts["test", "gain"] + counts["held_out_family", "gain"]
     assert json.loads((tmp_path / "comparisons.json").read_text())["gain, held_out_family"]["verdict"] == "superior"
 
 

@@ -17,11 +17,13 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file
 
+from intentfold.mining.card import dataset_hash
+from intentfold.prompts.stamp import StampError, check_stamp
 from intentfold.records import write_jsonl
 from intentfold.training.data import DataError
 from intentfold.training.export import ExportError
 from intentfold.training.preflight import PreflightError
-from tests.tiny import CHATML, ROOT, script, tiny_dataset, tiny_episodes, tiny_model, tiny_traces
+from tests.tiny import CHATML, ROOT, script, tiny_checker_dataset, tiny_dataset, tiny_episodes, tiny_model, tiny_traces
 
 SMALL = ["--rows_per_step", "8", "--micro_batch", "4", "--dtype", "float32", "--lora_r", "8", "--log_steps", "1"]
 
@@ -33,6 +35,7 @@ def world(tmp_path_factory):
     tiny_model(folder / "base")
     tiny_dataset(folder / "data", count=16)
     tiny_traces(folder / "traces", count=16)
+    tiny_checker_dataset(folder / "judgements", outputs=12)
     return folder
 
 
@@ -45,6 +48,14 @@ def opd(world: Path, out: Path, *more: str) -> list[str]:
     if not start.exists():
         script("train/sft.py").main(sft(world, start, "--steps", "2"))
     common = ["--base", str(world / "base"), "--traces", str(world / "traces"), "--out", str(out), *SMALL]
+    return [*common, "--init_adapter", str(start / "adapter"), "--max_completion", "12", *more]
+
+
+def opd_checker(world: Path, out: Path, *more: str) -> list[str]:
+    start, data = world / "checker_start", ["--data", str(world / "judgements"), "--role", "checker"]
+    if not start.exists():
+        script("train/sft.py").main(sft(world, start, "--steps", "2", *data))
+    common = ["--base", str(world / "base"), "--out", str(out), *data, *SMALL]
     return [*common, "--init_adapter", str(start / "adapter"), "--max_completion", "12", *more]
 
 
@@ -123,6 +134,52 @@ def test_opd_rolls_forward_and_moves_the_adapter(world, tmp_path):
     assert not (out / "adapter" / "teacher").exists()
 
 
+def test_opd_of_a_checker_moves_the_adapter_and_stamps_it(world, tmp_path):
+    module = script("train/opd.py")
+    no_gate(module)
+    out = tmp_path / "run"
+    module.main(opd_checker(world, out, "--steps", "3", "--learning_rate", "0.01"))
+    metrics = json.loads((out / "metrics.json").read_text())
+    steps = [entry for entry in metrics["log"] if "loss" in entry]
+    assert len(steps) == metrics["steps"] == 3
+    assert all(0 <= entry["rollout/not_assessed"] <= 1 and entry["rollout/tokens"] > 0 for entry in steps)
+    assert (metrics["role"], metrics["data"]) == ("checker", dataset_hash(world / "judgements"))
+    check_stamp(out / "adapter", "verdict")
+    with pytest.raises(StampError, match="trained as a checker"):
+        check_stamp(out / "adapter", "delta")
+    before, after = tensors(world / "checker_start"), tensors(out)
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+
+def test_opd_of_a_checker_is_held_back_by_the_gate(world, tmp_path):
+    with pytest.raises(PreflightError, match="it would teach the student to write on"):
+        script("train/opd.py").main(opd_checker(world, tmp_path / "run", "--steps", "1"))
+    with pytest.raises(PreflightError, match=r"h\d+:1 \(row \d+\): the prompt has \d+ tokens, more than the 50"):
+        script("train/opd.py").main(opd_checker(world, tmp_path / "long", "--steps", "1", "--max_length", "62"))
+    tracker = opd(world, tmp_path / "other")
+    adapter = tracker[tracker.index("--init_adapter") + 1]
+    with pytest.raises(StampError, match="trained as a tracker"):
+        script("train/opd.py").main(opd_checker(world, tmp_path / "other", "--steps", "1", "--init_adapter", adapter))
+
+
+def test_each_role_is_told_what_it_learns_from(world, tmp_path, capsys):
+    both = ["--traces", str(world / "traces")]
+    cases = [
+        (opd_checker(world, tmp_path / "run", "--steps", "1", *both), "role checker takes data (and no traces)"),
+        (opd(world, tmp_path / "run", "--steps", "1", "--role", "learner"), "role learner takes data (and no traces)"),
+        (opd(world, tmp_path / "run", "--steps", "1", "--data", "x"), "role tracker takes traces (and no data)"),
+        (opd_checker(world, tmp_path / "run", "--steps", "1", "--role", "tracker"), "role tracker takes traces (and no data)"),
+        (opd_checker(world, tmp_path / "run", "--steps", "1", "--codec", "full"), "codec: only a tracker has one, got full"),
+        (opd_checker(world, tmp_path / "run", "--steps", "1", "--branches", "3"), "branches: only a tracker has one, got 3"),
+    ]
+    for arguments, said in cases:
+        with pytest.raises(SystemExit) as exit:
+            script("train/opd.py").main(arguments)
+        assert exit.value.code == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("teacher", [["--teacher", "base", "--worked_examples", "2"], ["--teacher", "model"]])
 def test_opd_from_other_teachers(world, tmp_path, teacher):
     module = script("train/opd.py")
@@ -172,9 +229,12 @@ def run_whole(path: str, arguments: list[str]) -> None:
     assert done.returncode == 0, done.stdout.decode()[-3000:]
 
 
-@pytest.mark.parametrize("path", ["train/sft.py", "train/opd.py"])
-def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path):
-    arguments = sft if path == "train/sft.py" else opd
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [("train/sft.py", sft), ("train/opd.py", opd), ("train/opd.py", opd_checker)],
+    ids=["sft", "opd", "checker"],
+)
+def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path, arguments):
     more = ["--steps", "12", "--save_steps", "2", "--learning_rate", "0.01", "--schedule", "cosine"]
     run_whole(path, arguments(world, tmp_path / "whole", *more))
     killed = arguments(world, tmp_path / "killed", *more)
@@ -265,7 +325,7 @@ def test_a_bare_launch_says_what_it_needs(name):
     done = subprocess.run([sys.executable, str(ROOT / "train" / f"{name}.py")], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "the following arguments are required" in done.stderr
-    assert {"sft": "base", "opd": "traces", "export_adapter": "run"}[name] in done.stderr.splitlines()[-1]
+    assert {"sft": "base", "opd": "steps", "export_adapter": "run"}[name] in done.stderr.splitlines()[-1]
 
 
 # Export

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -126,6 +127,8 @@ def test_balance_is_even_over_verdicts_and_spread_over_families_and_difficulties
     assert set(families.values()) == {8}
     for verdict in ("met", "unmet"):
         assert {c.difficulty for c in chosen if c.judgement.verdict == verdict} == {1, 2, 3}
+    half = balance([replace(c, novel=n % 10 == 0) for n, c in enumerate(found)], 120, random.Random(0))
+    assert sum(c.novel for c in half) > 45  # of the tenth that is held out, as many as of the rest, where there are enough
     every = Counter(c.judgement.verdict for c in balance(found, 0, random.Random(0)))
     assert len(set(every.values())) == 1
     assert every["met"] == min(Counter(c.judgement.verdict for c in found).values())

@@ -13,11 +13,15 @@ from peft import LoraConfig, get_peft_model
 from trl import DistillationConfig, DistillationTrainer
 
 from intentfold import models
-from intentfold.training.opd import OnPolicyTrainer, trimmed
+from intentfold.runtime.decoding import continuations
+from intentfold.training import opd
+from intentfold.training.example_rows import ExampleRows
+from intentfold.training.opd import OnPolicyTrainer, by_length, trimmed
+from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
 from intentfold.training.teachers import LocalTeacher, ServedTeacher, TeacherPrompt, coarse_divergence, right_padded
-from tests.tiny import tiny_episodes, tiny_model
+from tests.tiny import tiny_episodes, tiny_judgements, tiny_model
 
 EPISODES = tiny_episodes(6)
 GATE = oracle_folds(tiny_episodes(2, seed=1), "delta", 3)
@@ -34,7 +38,7 @@ def adapted(base, seed):
     return model, tokenizer
 
 
-def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, **changes):
+def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, rows="folds", **changes):
     model, tokenizer = adapted(tiny_model(folder / "student"), 0)
     prompt = TeacherPrompt(tokenizer, {}, sees, examples)
     larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
@@ -55,10 +59,11 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
     rollout = Rollout(
         tiny_episodes(6, branches=branches), codec="delta", window=3, own_state_share=0.5, seed=0, branches=branches
     )
+    judgements = ExampleRows(tiny_judgements())
     return OnPolicyTrainer(
-        rollout=rollout,
+        rollout=judgements if rows == "examples" else rollout,
         teacher=teacher,
-        gate=GATE,
+        gate=judgements.asked[:6] if rows == "examples" else GATE,
         max_prompt=1000,
         model=model,
         teacher_model=larger,
@@ -75,9 +80,9 @@ def sampled(trainer):
     return [trainer._prepare_inputs(rows), trainer._buffered_inputs[1]]
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_with_equal_prompts_the_loss_is_trls(tmp_path, beta):
-    trainer = make(tmp_path, "model", sees="plain", beta=beta)
+@pytest.mark.parametrize(("rows", "beta"), [("folds", 0.0), ("folds", 0.3), ("folds", 1.0), ("examples", 1.0)])
+def test_with_equal_prompts_the_loss_is_trls(tmp_path, rows, beta):
+    trainer = make(tmp_path, "model", sees="plain", beta=beta, rows=rows)
     for inputs in sampled(trainer):
         for items in (None, torch.tensor(50.0)):
             ours = trainer._compute_loss(trainer.model, inputs, items)
@@ -94,9 +99,9 @@ def test_with_equal_prompts_the_loss_is_trls(tmp_path, beta):
             assert grads[0].abs().max() > 0
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_the_privileged_loss_is_the_naive_one(tmp_path, beta):
-    trainer = make(tmp_path, "base", beta=beta)
+@pytest.mark.parametrize(("rows", "beta"), [("folds", 0.0), ("folds", 0.3), ("folds", 1.0), ("examples", 0.3), ("examples", 1.0)])
+def test_the_privileged_loss_is_the_naive_one(tmp_path, rows, beta):
+    trainer = make(tmp_path, "base", beta=beta, rows=rows)
     for inputs in sampled(trainer):
         ours, entropy, count = trainer._compute_loss(trainer.model, inputs, None)
         total, entropies, tokens = 0.0, 0.0, 0
@@ -211,6 +216,43 @@ def test_branches_are_trained_on_beside_their_lane(tmp_path):
         alone = [beside._compute_loss(beside.model, trimmed(inputs, torch.tensor([row])), 1)[0].item() for row in range(3)]
         assert ours == pytest.approx(sum(alone), rel=1e-4)
     assert set(beside.rollout.reached) == {0, 1}
+
+
+def test_questions_about_one_output_share_its_trunk_in_sampling_and_in_the_loss(tmp_path, monkeypatch):
+    packed, shared = [], []
+
+    def hidden(body, rows):
+        packed.append(rows)
+        return packed_hidden(body, rows)
+
+    def decode(model, rows, alike, *more):
+        shared.append(alike)
+        return continuations(model, rows, alike, *more)
+
+    monkeypatch.setattr(opd, "packed_hidden", hidden)
+    monkeypatch.setattr(opd, "continuations", decode)
+    trainer = make(tmp_path, "base", rows="examples")
+    for inputs in sampled(trainer):
+        assert len(set(inputs["together"].tolist())) == 1
+        trainer._compute_loss(trainer.model, inputs, 1)
+        lengths = (inputs["prompt_mask"].sum(1) + inputs["completion_mask"].sum(1)).tolist()
+        trunk = max(n for n in range(min(lengths)) if len({tuple(row) for row in asked(inputs, n)}) == 1)
+        student, teacher = packed[-2:]
+        assert student.ids_BT.shape == (1, sum(lengths) - 2 * trunk)
+        assert teacher.ids_BT.shape[0] == 1
+    assert shared == [[[0, 1, 2], [3, 4, 5]]]
+
+
+def asked(inputs, tokens):
+    """The first tokens of each prompt."""
+    return [ids[mask.bool()][:tokens].tolist() for ids, mask in zip(inputs["prompt_ids"], inputs["prompt_mask"], strict=True)]
+
+
+def test_short_groups_come_first_and_stay_whole():
+    lengths, together = [9, 3, 4, 4, 7, 1, 7, 2], [0, 0, 1, 1, 2, 1, 3, 2]
+    ones = [[1] * n + [0] * (10 - n) for n in lengths]
+    batch = {"prompt_mask": torch.tensor(ones), "completion_mask": torch.ones(8, 1), "together": torch.tensor(together)}
+    assert by_length(batch) == [2, 3, 5, 4, 7, 6, 0, 1]
 
 
 def test_samples_follow_the_students_distribution(tmp_path):

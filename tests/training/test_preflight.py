@@ -121,5 +121,5 @@ def test_the_gate_lets_only_a_better_teacher_that_stops_through():
         preflight.check_teacher(right, right, right)
     with pytest.raises(PreflightError, match="teach the student to write on"):
         preflight.check_teacher([[5, 6, 9], [7, STOP]], [[0, 0, 0], [0, 0]], right)
-    with pytest.raises(PreflightError, match="no folds"):
+    with pytest.raises(PreflightError, match="no rows"):
         preflight.check_teacher([], [], [])

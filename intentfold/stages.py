@@ -1,0 +1,60 @@
+"""A run of several scripts, one after the other, each with a shipped config; what they cost in CPU time."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LAUNCH = ("-m", "accelerate.commands.launch", "--config_file", "accelerate_configs/cpu.yaml")
+
+
+class Stages:
+    """Runs stages in the checkout `root`, each a process of its own; `spent` holds their CPU seconds by name."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.spent: dict[str, float] = {}
+
+    def run(self, name: str, script: str, config: str, *flags: str) -> None:
+        """`<script>.py` with configs/<script>/<config>.yaml and flags that win over it; train/ through the launcher.
+
+        Raises `CalledProcessError` where it fails.
+        """
+        launch = LAUNCH if script.startswith("train/") else ()
+        command = [*launch, f"{script}.py", "--config", f"configs/{script}/{config}.yaml", *flags]
+        print(f"\n== {name}: {' '.join(command)}", flush=True)
+        before, started = _cpu_seconds(), time.monotonic()
+        subprocess.run([sys.executable, *command], check=True, cwd=self.root, env=_environment())
+        self.spent[name] = _cpu_seconds() - before
+        print(f"== {name}: {self.spent[name] / 60:.1f} CPU-minutes, {(time.monotonic() - started) / 60:.1f} minutes", flush=True)
+
+    def cost(self) -> str:
+        """One line: CPU-minutes of the stages, their sum, and the most memory that one took."""
+        costs = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in self.spent.items())
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+        return f"CPU-minutes: {costs}; together {sum(self.spent.values()) / 60:.1f}. Peak memory of a stage: {peak:.1f} GiB."
+
+
+def steps_for_the_cpu_time_of(run: Path, of: Path) -> int:
+    """How many optimizer steps of the finished run `of` cost the CPU time that the finished `run` took.
+
+    A budget in steps: a run by steps ends the same after a kill, one by the clock does not.
+    """
+    budget, known = (json.loads((folder / "metrics.json").read_text(encoding="utf-8")) for folder in (run, of))
+    return max(1, round(budget["cpu_seconds"] * known["steps"] / known["cpu_seconds"]))
+
+
+def _environment() -> dict[str, str]:
+    """Offline, and with threads that sleep while they wait: on a shared machine, spinning costs many times its use."""
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def _cpu_seconds() -> float:
+    """CPU time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
