@@ -82,7 +82,7 @@ class Fold:
     @property
     def name(self) -> str:
         """Where it comes from, for messages."""
-        return f"{self.episode.id}:{self.turn}"
+        return f"{self.episode.id}:{self.turn}" + (f", branch {self.branch}" if self.branch else "")
 
     def prompt(self) -> list[dict[str, str]]:
         """The student's messages, and the runtime's."""
