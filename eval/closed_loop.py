@@ -10,7 +10,6 @@ Completions and grades are journaled as they come: a run that was killed goes on
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.graders import grade
 from intentfold.metrics import report
 from intentfold.metrics.page import write_report
@@ -80,9 +79,8 @@ class Arguments:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
-        for name in (*self.arms, *self.comparisons):
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        check_names("arms", self.arms, report.RESERVED)
+        check_names("comparisons", self.comparisons, {*self.arms, *report.METRICS})
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")

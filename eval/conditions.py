@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.metrics import report
 from intentfold.metrics.cases import Bench
 from intentfold.metrics.compression import superseded_kept
@@ -79,7 +79,10 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        known = {*CONTROLS, *COMPRESSIONS, *self.trackers, *(f"{t}-{a}" for t in self.trackers for a in self.ablations)}
+        ablated = {f"{tracker}-{ablation}" for tracker in self.trackers for ablation in self.ablations}
+        check_names("trackers", self.trackers, {*report.RESERVED, *ablated})
+        check_names("comparisons", self.comparisons)
+        known = {*CONTROLS, *COMPRESSIONS, *self.trackers, *ablated}
         for name, pair in self.comparisons.items():
             if not set(pair) <= known:
                 raise ValueError(f"comparisons.{name}: expected two of {sorted(known)}, got {list(pair)}")

@@ -11,14 +11,13 @@ journaled as they come: a run that was killed goes on where it stopped.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.domains.registry import RULES
 from intentfold.metrics.page import comparison_table
 from intentfold.metrics.recovery import report
@@ -77,9 +76,8 @@ class Arguments:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
-        for name in (*self.arms, *self.comparisons):
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        check_names("arms", self.arms)
+        check_names("comparisons", self.comparisons, self.arms)
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from intentfold.asset import Assets
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
 from intentfold.construct.corrective.replay import METHODS, Method, execute
@@ -80,6 +80,7 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        check_names("checkers", self.checkers)
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
         if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
@@ -90,7 +91,8 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    for what, model in {**args.checkers, "learner": args.learner_model, "selector": args.selector_model}.items():
+    roles = {f"checkers.{name}": model for name, model in args.checkers.items()}
+    for what, model in {**roles, "learner_model": args.learner_model, "selector_model": args.selector_model}.items():
         if model is not None and (missing := model.missing()):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)

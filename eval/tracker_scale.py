@@ -9,14 +9,13 @@ cases.jsonl, folds.NAME.jsonl, report.html and report.md. Killed and started aga
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.metrics import report
 from intentfold.metrics.cases import Bench
 from intentfold.metrics.page import file_links, worst_cases, write_document
@@ -83,8 +82,8 @@ class Arguments:
         for what, names in named.items():
             if unknown := sorted(set(names) - self.trackers.keys()):
                 raise ValueError(f"{what}: expected trackers among {sorted(self.trackers)}, got {unknown}")
-        if bad := [name for name in self.trackers if not re.fullmatch(r"\w[\w.+-]*", name)]:
-            raise ValueError(f"trackers: a name is made of letters, digits and . + -, got {bad}")
+        check_names("trackers", self.trackers, report.RESERVED)
+        check_names("pairs", self.pairs)
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
 

@@ -18,6 +18,11 @@ from intentfold.runtime.checker import Scorer, probabilities
 from intentfold.runtime.roles import Backend
 
 NO_AGENT = "-"
+# The metrics of a checker's rows, as they stand before slices: no comparison may be called so.
+METRICS = (
+    "macro_f1", "false_unmet", "not_assessed", "reasons_named", "ece", "agreement",
+    *(f"{name}_{verdict}" for verdict in metrics.VERDICTS for name in ("precision", "recall", "f1")),
+)  # fmt: skip
 
 
 def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int, scorer: object | None = None) -> list[Judged]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from intentfold.example import Example
+from intentfold.metrics.checker_report import METRICS
 from intentfold.mining.card import dataset_hash
 from intentfold.records import read_jsonl, write_jsonl
 from intentfold.runtime.asset_store import AssetStore
@@ -115,6 +116,12 @@ BAD = [
         ["--examples", "x", "--arms", '{"a": {"kind": "null"}}', "--most_false", "1.5"],
         "most_false must be in [0, 1)",
     ),
+    (
+        "eval/checker.py",
+        ["--examples", "x", "--arms", '{"a": {"kind": "null"}}', "--comparisons", '{"macro_f1": ["a", "a"]}'],
+        "comparisons: ['macro_f1'] already stand",
+    ),
+    ("eval/live_assets.py", ["--histories", "x", "--checkers", '{"a/b": null}'], "checkers: a name is made of letters"),
     ("eval/live_assets.py", ["--histories", "x", "--learner", "model"], "learner_model goes with learner 'model'"),
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
 ]
@@ -136,6 +143,8 @@ def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
     arguments = ["--examples", str(world / "examples"), "--out", str(tmp_path), "--arms", arms, "--runs", "2"]
     script("eval/checker.py").main([*arguments, "--comparisons", '{"gain": ["right", "lazy"]}'])
     found = rows(tmp_path)
+    # ECE needs probabilities.
+    assert {metric.split(", ")[0] for _, _, metric in found} - {"gain"} == {*METRICS} - {"ece"}
     for split in ("test", "held_out_family"):
         assert found["right", split, "macro_f1"] == 1.0
         assert found["right", split, "reasons_named"] == 1.0

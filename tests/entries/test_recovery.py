@@ -172,6 +172,8 @@ BAD = [
     ({"comparisons": {"gain": ["oracle", "opd"]}}, "comparisons.gain: expected two of the arms"),
     ({"judge": {"kind": "oracle"}}, "judge: a oracle tracker matches nothing"),
     ({"max_tokens": 2.5}, "max_tokens"),
+    ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
+    ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters"),
     ({"arms": {"a": {"base": "no/such/folder"}}, "comparisons": {}}, "arms.a: no/such/folder must be a folder with config.json"),
 ]
 

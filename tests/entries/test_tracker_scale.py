@@ -106,6 +106,8 @@ BAD = [
     ({"prices": {"oracle": {"input": 1.0}}}, "output"),
     ({"trackers": {"reference": {"kind": "lapsing"}}}, "rate: a model of kind lapsing needs it"),
     ({"margin": 0.0}, "margin above 0"),
+    ({"trackers": {"reference": {"kind": "oracle"}, "clean": {"kind": "oracle"}}}, "trackers: ['clean'] already stand"),
+    ({"trackers": {"reference": {"kind": "oracle"}, "a/b": {"kind": "oracle"}}}, "trackers: a name is made of letters"),
 ]
 
 
