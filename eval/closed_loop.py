@@ -144,8 +144,12 @@ def main(argv: list[str] | None = None) -> None:
         rows += report.state_rows(arm, agent.name, episodes, states[arm], cases)
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
-        gain = {name: score_gain(scores[a], scores[b], args.margin)}
-        found = gain | report.state_comparisons(name, states[a], states[b], scores[a], args.margin)
+        gain = score_gain(scores[a], scores[b], args.margin)
+        if gain is None:  # no case was graded for both
+            rows.append(report.row(a, "tracker", name, None, agent.name))
+        found = ({} if gain is None else {name: gain}) | report.state_comparisons(
+            name, states[a], states[b], scores[a], args.margin
+        )
         rows += [report.row(a, "tracker", key, comparison, agent.name) for key, comparison in found.items()]
         comparisons |= found
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
