@@ -3,8 +3,8 @@
     python eval/checker.py --config configs/eval/checker/demo.yaml
 
 Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json,
-judged.ARM.jsonl, reliability.ARM.json, reliability.png and report.md. Completions are journaled as they come: a run that
-was killed goes on where it stopped.
+judged.ARM.jsonl, reliability.ARM.json, reliability.png, report.html and report.md. Completions are journaled as they come:
+a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations

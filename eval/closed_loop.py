@@ -144,17 +144,14 @@ def main(argv: list[str] | None = None) -> None:
         rows += report.state_rows(arm, agent.name, episodes, states[arm], cases)
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
-        gain = score_gain(scores[a], scores[b], args.margin)
-        if gain is None:  # no case was graded for both
-            rows.append(report.row(a, "tracker", name, None, agent.name))
-        found = ({} if gain is None else {name: gain}) | report.state_comparisons(
-            name, states[a], states[b], scores[a], args.margin
-        )
-        rows += [report.row(a, "tracker", key, comparison, agent.name) for key, comparison in found.items()]
-        comparisons |= found
+        gain = score_gain(scores[a], scores[b], args.margin)  # None where no case was graded for both
+        found = report.state_comparisons(name, states[a], states[b], scores[a], args.margin)
+        rows += [report.row(a, "tracker", key, one, agent.name) for key, one in {name: gain, **found}.items()]
+        comparisons |= found if gain is None else {name: gain, **found}
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
     write_jsonl(args.out / "cases.jsonl", written)
-    write_report(args.out, what, agent.name, rows, comparisons, rejected, episodes)
+    secondary = comparisons.keys() - args.comparisons.keys()  # of the turns' metrics
+    write_report(args.out, what, agent.name, rows, comparisons, rejected, episodes, secondary=secondary)
     print(report.table([r for r in rows if r.metric in ("mean_score", "car", *args.comparisons)]))
 
 

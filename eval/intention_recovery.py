@@ -5,8 +5,8 @@
 Fixed replay (IntentDelta, appendix B.1): the same ordered utterances for every arm; the tracker's state after every turn
 is its predicted cumulative intention. The actor is scripted, no model: it acts on the predicted intention alone, so
 action scores measure the recovered intention. Leaves in `out`: results.json (rows of arm, domain, condition, metric,
-mean, low, high, n, agent), comparisons.json, turns.jsonl (predictions, actions and their scores), report.md. Completions are
-journaled as they come: a run that was killed goes on where it stopped.
+mean, low, high, n, agent), comparisons.json, turns.jsonl (predictions, actions and their scores), report.html, report.md.
+Completions are journaled as they come: a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tqdm import tqdm
 
 from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.domains.registry import RULES
-from intentfold.metrics.page import comparison_table
+from intentfold.metrics.document import Heading, Text
+from intentfold.metrics.page import comparison_blocks, file_links, write_document
 from intentfold.metrics.recovery import report
 from intentfold.metrics.recovery.actions import score_actions
 from intentfold.metrics.recovery.intention import score_intentions
@@ -130,9 +131,11 @@ def main(argv: list[str] | None = None) -> None:
     write_jsonl(args.out / "turns.jsonl", written)
     write_text(args.out / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     what = f"{len(trajectories)} trajectories of {args.trajectories}; matcher {matcher.name}; actor: scripted, no model."
-    text = "\n\n".join(("# Intention recovery", what, report.table(rows), comparison_table(comparisons)))
-    write_text(args.out / "report.md", text + "\n")
     write_text(args.out / "results.json", canonical_json([to_json(row) for row in rows]) + "\n")
+    secondary = [name for name in comparisons if not name.endswith(tuple(f", {metric}" for metric in report.HEADLINES))]
+    words = comparison_blocks(comparisons, secondary, "source records")
+    blocks = [Heading("Intention recovery", 1), Text(what), report.table_block(rows), *words, *file_links(args.out)]
+    write_document(args.out, "Intention recovery", blocks)
     print(report.table(rows))
 
 

@@ -103,7 +103,8 @@ def main(argv: list[str] | None = None) -> None:
     )
     if share <= args.task_margin:
         what += " So few of them cannot be lost by more than the margin: that suite says nothing here."
-    blocks = [Heading("Regression guard", 1), Text(what), *comparison_blocks(comparisons), *file_links(args.out)]
+    nouns = {"held_text": "paragraphs", "executable_tasks": "tasks"}
+    blocks = [Heading("Regression guard", 1), Text(what), *comparison_blocks(comparisons, (), nouns), *file_links(args.out)]
     write_document(args.out, "Regression guard", blocks)
     print(what)
 

@@ -154,6 +154,10 @@ def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
         assert found["right", split, "gain"] == pytest.approx(1 - 0.5 / 3)
     assert ("right", "test", "macro_f1, held-out requirements") in found
     assert json.loads((tmp_path / "comparisons.json").read_text())["gain, held_out_family"]["verdict"] == "superior"
+    page = (tmp_path / "report.html").read_text()
+    assert "gain, held_out_family: the first is better" in page
+    assert " users)." in page
+    assert '<a href="reliability.png">' in page
 
 
 def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None:
@@ -166,6 +170,7 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     lift = means["live_assets, executed"] - means["no_runtime"]  # type: ignore[operator]
     assert found["live_assets, executed", where, "lift over no_runtime"] == pytest.approx(lift)
     assert ("lexical", "selection", "recall@5") in found
+    assert f"live_assets, executed, {where}, lift over base: the first" in (tmp_path / "report.html").read_text()
     store = AssetStore(tmp_path / "assets")
     histories = read_jsonl(world / "histories" / "train.jsonl", LearningHistory)
     user = histories[0].user

@@ -119,7 +119,7 @@ def test_the_oracle_recovers_all_and_nothing_recovers_nothing(main, tmp_path, ca
     assert means["oracle", "shop", "range, intention_recovery"] == 1.0
     assert {row["agent"] for row in rows(tmp_path).values()} == {"scripted actor"}
     assert "| shop | intention_recovery | 0.000" in capsys.readouterr().out
-    assert "actor: scripted, no model" in (tmp_path / "run" / "report.md").read_text()
+    assert "actor: scripted, no model" in (tmp_path / "run" / "report.html").read_text()
     assert len((tmp_path / "run" / "turns.jsonl").read_text().splitlines()) == 2 * (4 * 5 + 3 * 2)
 
 
