@@ -3,14 +3,13 @@
     python eval/checker.py --config configs/eval/checker/demo.yaml
 
 Leaves in `out`: results.json (rows of arm, condition, metric, mean, low, high, n, agent), comparisons.json,
-judged.ARM.jsonl, reliability.ARM.json, reliability.png and report.md. Completions are journaled as they come: a run that
-was killed goes on where it stopped.
+judged.ARM.jsonl, reliability.ARM.json, reliability.png, report.html and report.md. Completions are journaled as they come:
+a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +17,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.example import Example
 from intentfold.metrics import checker as metrics
-from intentfold.metrics.checker_report import checker_rows, conditions, judge_examples, write_checker_report
+from intentfold.metrics.checker_report import METRICS, checker_rows, conditions, judge_examples, write_checker_report
 from intentfold.metrics.plot import plot_reliability
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison
@@ -77,9 +76,8 @@ class Arguments:
             raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
         if not 0.0 <= self.most_false < 1.0:
             raise ValueError(f"most_false must be in [0, 1), got {self.most_false}")
-        for name in (*self.arms, *self.comparisons):
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        check_names("arms", self.arms)
+        check_names("comparisons", self.comparisons, {*self.arms, *METRICS})
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")

@@ -10,7 +10,6 @@ Completions and grades are journaled as they come: a run that was killed goes on
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.graders import grade
 from intentfold.metrics import report
 from intentfold.metrics.page import write_report
@@ -80,9 +79,8 @@ class Arguments:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
-        for name in (*self.arms, *self.comparisons):
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        check_names("arms", self.arms, report.RESERVED)
+        check_names("comparisons", self.comparisons, {*self.arms, *report.METRICS})
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")
@@ -146,13 +144,14 @@ def main(argv: list[str] | None = None) -> None:
         rows += report.state_rows(arm, agent.name, episodes, states[arm], cases)
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
-        gain = {name: score_gain(scores[a], scores[b], args.margin)}
-        found = gain | report.state_comparisons(name, states[a], states[b], scores[a], args.margin)
-        rows += [report.row(a, "tracker", key, comparison, agent.name) for key, comparison in found.items()]
-        comparisons |= found
+        gain = score_gain(scores[a], scores[b], args.margin)  # None where no case was graded for both
+        found = report.state_comparisons(name, states[a], states[b], scores[a], args.margin)
+        rows += [report.row(a, "tracker", key, one, agent.name) for key, one in {name: gain, **found}.items()]
+        comparisons |= found if gain is None else {name: gain, **found}
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
     write_jsonl(args.out / "cases.jsonl", written)
-    write_report(args.out, what, agent.name, rows, comparisons, rejected, episodes)
+    secondary = comparisons.keys() - args.comparisons.keys()  # of the turns' metrics
+    write_report(args.out, what, agent.name, rows, comparisons, rejected, episodes, secondary=secondary)
     print(report.table([r for r in rows if r.metric in ("mean_score", "car", *args.comparisons)]))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.metrics import report
 from intentfold.metrics.cases import Bench
 from intentfold.metrics.compression import superseded_kept
@@ -79,7 +79,10 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        known = {*CONTROLS, *COMPRESSIONS, *self.trackers, *(f"{t}-{a}" for t in self.trackers for a in self.ablations)}
+        ablated = {f"{tracker}-{ablation}" for tracker in self.trackers for ablation in self.ablations}
+        check_names("trackers", self.trackers, {*report.RESERVED, *ablated})
+        check_names("comparisons", self.comparisons)
+        known = {*CONTROLS, *COMPRESSIONS, *self.trackers, *ablated}
         for name, pair in self.comparisons.items():
             if not set(pair) <= known:
                 raise ValueError(f"comparisons.{name}: expected two of {sorted(known)}, got {list(pair)}")
@@ -139,10 +142,13 @@ def main(argv: list[str] | None = None) -> None:
         for ablation in args.ablations:
             views = [ablated_view(e, folds, ablation) for e, folds in pairs_own]
             bench.run(f"{arm}-{ablation}", arm, ablation, views, gate=ablation != "no_gate")
-    comparisons = {name: bench.compare(a, b, args.margin) for name, (a, b) in args.comparisons.items()}
+    compared = {name: bench.compare(a, b, args.margin) for name, (a, b) in args.comparisons.items()}
+    comparisons = {name: found for name, found in compared.items() if found is not None}
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; summaries: {summariser.name}."
     if executor:
         what += " The state executor reads neither history nor conclusions: no_invalidation and state_only cannot move it."
+    if lost := sorted(compared.keys() - comparisons.keys()):
+        what += f" Nothing to compare, for no case was graded on both sides: {', '.join(lost)}."
     write_jsonl(args.out / "cases.jsonl", bench.records)
     write_report(args.out, what, agent.name, bench.rows, comparisons, rejected, episodes, "Harnesses on the same cases")
     print(report.table([row for row in bench.rows if row.metric in ("mean_score", "car", "superseded_kept")]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from intentfold.config import parse, plain
+from intentfold.config import check_same_run, parse, plain, record_run
 from intentfold.metrics import report
 from intentfold.metrics.statistics import interval
 from intentfold.models import DtypeChoice, chosen_dtype
@@ -84,11 +84,13 @@ def main(argv: list[str] | None = None) -> None:
     window = args.window or None
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     roles = {}
-    for role, model in {"tracker": args.tracker, "agent": args.agent}.items():
-        if model is None:
-            continue
-        if missing := model.missing():
+    models = {role: model for role, model in {"tracker": args.tracker, "agent": args.agent}.items() if model is not None}
+    for role, model in models.items():
+        if missing := model.missing(args.codec if role == "tracker" else None):
             raise SystemExit(f"{role}: {missing}")
+    check_same_run(args.out, args, free=("concurrency", "retries"))
+    record_run(args.out, args)
+    for role, model in models.items():
         backend = None if model.kind == "openai" else Backends(**options).make(model, episodes, args.codec, window)
         roles[role] = inspect_model(model, backend, args.chat_template_kwargs)
     task = closed_loop_task(

@@ -5,22 +5,22 @@
 Fixed replay (IntentDelta, appendix B.1): the same ordered utterances for every arm; the tracker's state after every turn
 is its predicted cumulative intention. The actor is scripted, no model: it acts on the predicted intention alone, so
 action scores measure the recovered intention. Leaves in `out`: results.json (rows of arm, domain, condition, metric,
-mean, low, high, n, agent), comparisons.json, turns.jsonl (predictions, actions and their scores), report.md. Completions are
-journaled as they come: a run that was killed goes on where it stopped.
+mean, low, high, n, agent), comparisons.json, turns.jsonl (predictions, actions and their scores), report.html, report.md.
+Completions are journaled as they come: a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.domains.registry import RULES
-from intentfold.metrics.page import comparison_table
+from intentfold.metrics.document import Heading, Text
+from intentfold.metrics.page import comparison_blocks, file_links, write_document
 from intentfold.metrics.recovery import report
 from intentfold.metrics.recovery.actions import score_actions
 from intentfold.metrics.recovery.intention import score_intentions
@@ -77,9 +77,8 @@ class Arguments:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
-        for name in (*self.arms, *self.comparisons):
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                raise ValueError(f"arms, comparisons: a name is made of letters, digits and . + -, got {name!r}")
+        check_names("arms", self.arms)
+        check_names("comparisons", self.comparisons, self.arms)
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")
@@ -132,9 +131,11 @@ def main(argv: list[str] | None = None) -> None:
     write_jsonl(args.out / "turns.jsonl", written)
     write_text(args.out / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     what = f"{len(trajectories)} trajectories of {args.trajectories}; matcher {matcher.name}; actor: scripted, no model."
-    text = "\n\n".join(("# Intention recovery", what, report.table(rows), comparison_table(comparisons)))
-    write_text(args.out / "report.md", text + "\n")
     write_text(args.out / "results.json", canonical_json([to_json(row) for row in rows]) + "\n")
+    secondary = [name for name in comparisons if not name.endswith(tuple(f", {metric}" for metric in report.HEADLINES))]
+    words = comparison_blocks(comparisons, secondary, "source records")
+    blocks = [Heading("Intention recovery", 1), Text(what), report.table_block(rows), *words, *file_links(args.out)]
+    write_document(args.out, "Intention recovery", blocks)
     print(report.table(rows))
 
 

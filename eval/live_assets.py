@@ -3,7 +3,7 @@
     python eval/live_assets.py --config configs/eval/live_assets/demo.yaml
 
 Leaves in `out`: assets/ (the store), runs.jsonl, results.json (rows of arm, condition, metric, mean, low, high, n, agent),
-comparisons.json and report.md. The agent is scripted; learner, selector and checkers are scripted or models, by config.
+comparisons.json, report.html, report.md. The agent is scripted; learner, selector and checkers scripted or models, by config.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from intentfold.asset import Assets
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
 from intentfold.construct.corrective.replay import METHODS, Method, execute
@@ -51,11 +51,10 @@ class Arguments:
         learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
         learner_model, selector_model: models of those roles; the selector is lexical by default
         sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
-        runs: executions of each target
+        runs, seed: executions of each target; seed of the agent's luck
         limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
         max_tokens: most tokens of a judgement
         batch_size, dtype, device, chat_template_kwargs: of in-process models
-        seed: seed of the agent's luck
     """
 
     histories: Path
@@ -80,6 +79,7 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        check_names("checkers", self.checkers, ("learner", "selector"))
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
         if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:

@@ -17,7 +17,7 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.dialogue import Turn
 from intentfold.graders import grade
 from intentfold.metrics.document import Heading, Text
-from intentfold.metrics.guard import TEXTS, answer_code, executable_tasks, relative
+from intentfold.metrics.guard import TEXTS, answer_code, conclusion, executable_tasks, relative
 from intentfold.metrics.page import comparison_blocks, file_links, write_document
 from intentfold.metrics.statistics import paired, paired_means
 from intentfold.models import DtypeChoice, chosen_dtype
@@ -90,11 +90,10 @@ def main(argv: list[str] | None = None) -> None:
             args.task_margin,
         ),
     }
-    worse = [name for name, found in comparisons.items() if found.verdict == "inferior"]
-    safe = all(found.verdict in ("superior", "equivalent", "non-inferior") for found in comparisons.values())
-    says = f"hurt: {', '.join(worse)}" if worse else "unhurt" if safe else "not shown to be unhurt"
     ratio = relative([exp(-p) for p in logprobs["adapter"]], [exp(-p) for p in logprobs["base"]])
     solved = {who: sum(found) for who, found in right.items()}
+    share = solved["base"] / len(tasks)
+    says = conclusion({name: found.verdict for name, found in comparisons.items()}, share, args.task_margin)
     rows = [{"suite": name, "conclusion": says, **to_json(found)} for name, found in comparisons.items()]
     write_text(args.out / "results.json", canonical_json(rows) + "\n")
     write_jsonl(args.out / "cases.jsonl", cases)
@@ -102,9 +101,10 @@ def main(argv: list[str] | None = None) -> None:
         f"{args.adapter} on {args.base}: {says}. Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the "
         f"base. Of {len(tasks)} executable tasks the base solves {solved['base']} and the adapter {solved['adapter']}."
     )
-    if not solved["base"]:
-        what += " A base that solves none of them cannot lose any: that suite says nothing here."
-    blocks = [Heading("Regression guard", 1), Text(what), *comparison_blocks(comparisons), *file_links(args.out)]
+    if share <= args.task_margin:
+        what += " So few of them cannot be lost by more than the margin: that suite says nothing here."
+    nouns = {"held_text": "paragraphs", "executable_tasks": "tasks"}
+    blocks = [Heading("Regression guard", 1), Text(what), *comparison_blocks(comparisons, (), nouns), *file_links(args.out)]
     write_document(args.out, "Regression guard", blocks)
     print(what)
 

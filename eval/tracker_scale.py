@@ -9,20 +9,19 @@ cases.jsonl, folds.NAME.jsonl, report.html and report.md. Killed and started aga
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.metrics import report
 from intentfold.metrics.cases import Bench
 from intentfold.metrics.page import file_links, worst_cases, write_document
 from intentfold.metrics.scale import Price, ScaleRow, scale_blocks, scale_row
 from intentfold.metrics.state import Ratio, fold_records, measure
-from intentfold.metrics.statistics import MARGIN, Comparison
+from intentfold.metrics.statistics import MARGIN
 from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import canonical_json, read_jsonl_quarantining, to_json, write_jsonl, write_text
@@ -83,8 +82,8 @@ class Arguments:
         for what, names in named.items():
             if unknown := sorted(set(names) - self.trackers.keys()):
                 raise ValueError(f"{what}: expected trackers among {sorted(self.trackers)}, got {unknown}")
-        if bad := [name for name in self.trackers if not re.fullmatch(r"\w[\w.+-]*", name)]:
-            raise ValueError(f"trackers: a name is made of letters, digits and . + -, got {bad}")
+        check_names("trackers", self.trackers, report.RESERVED)
+        check_names("pairs", self.pairs)
         if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
             raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
 
@@ -130,16 +129,20 @@ def main(argv: list[str] | None = None) -> None:
         both = bench.scores[name], bench.scores[args.reference]
         one = scale_row(name, args.reference, agent.name, *both, states[name], usage[name], args.margin, size=size, price=price)
         rows.append(one)
-    comparisons: dict[str, Comparison] = {name: bench.compare(a, b, args.margin) for name, (a, b) in args.pairs.items()}
+    compared = {name: bench.compare(a, b, args.margin) for name, (a, b) in args.pairs.items()}
+    comparisons = {name: found for name, found in compared.items() if found is not None}
     write_text(args.out / "results.json", canonical_json([to_json(row) for row in rows]) + "\n")
     write_text(args.out / "rows.json", canonical_json([to_json(row) for row in bench.rows]) + "\n")
     write_text(args.out / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     write_jsonl(args.out / "cases.jsonl", bench.records)
     what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
+    if lost := sorted(compared.keys() - comparisons.keys()):
+        what += f" Nothing to compare, for no case was graded on both sides: {', '.join(lost)}."
     blocks = [*scale_blocks(what, rows, comparisons), *worst_cases(args.out, episodes), *file_links(args.out)]
     write_document(args.out, "Tracker scale", blocks)
     for row in rows:
-        print(f"{row.tracker}: {row.mean_score} ({row.difference:+.3f} against {row.reference}): {row.verdict}")
+        gain = "nothing to compare" if row.difference is None else f"{row.difference:+.3f}"
+        print(f"{row.tracker}: {row.mean_score} ({gain} against {row.reference}): {row.verdict}")
 
 
 if __name__ == "__main__":

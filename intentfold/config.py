@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import platform
+import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +35,15 @@ def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
         return arguments(**values)
     except ValueError as error:
         parser.error(str(error))
+
+
+def check_names(what: str, names: Iterable[str], reserved: Iterable[str] = ()) -> None:
+    """Raise `ValueError` for names that cannot be part of a file's name or that already stand for something else."""
+    names, taken = list(names), set(reserved)
+    if bad := [name for name in names if not re.fullmatch(r"\w[\w.+-]*", name)]:
+        raise ValueError(f"{what}: a name is made of letters, digits and . + -, got {bad}")
+    if bad := sorted(taken.intersection(names)):
+        raise ValueError(f"{what}: {bad} already stand for something else in the results; expected names outside {sorted(taken)}")
 
 
 def check_same_run(folder: Path, arguments: Any, free: tuple[str, ...] = ()) -> None:

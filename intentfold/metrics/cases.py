@@ -63,6 +63,6 @@ class Bench:
         found = interval([count for count, _ in counts], [size for _, size in counts], self.clusters)
         self.add([row(arm, condition, metric, found, self.agent.name)])
 
-    def compare(self, a: str, b: str, margin: float) -> Comparison:
-        """The paired difference in mean score of two conditions that were run, first − second."""
+    def compare(self, a: str, b: str, margin: float) -> Comparison | None:
+        """The paired difference in mean score of two conditions that were run, first − second; None with no case in common."""
         return score_gain(self.scores[a], self.scores[b], margin)

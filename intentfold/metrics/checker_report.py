@@ -10,14 +10,20 @@ from intentfold.codec.verdict import decode_verdict
 from intentfold.example import Example
 from intentfold.metrics import checker as metrics
 from intentfold.metrics.checker import Judged
-from intentfold.metrics.page import comparison_table
-from intentfold.metrics.report import Row, row, table, under
+from intentfold.metrics.document import Heading, Text
+from intentfold.metrics.page import comparison_blocks, file_links, row_table, write_document
+from intentfold.metrics.report import Row, row, under
 from intentfold.metrics.statistics import Comparison
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.checker import Scorer, probabilities
 from intentfold.runtime.roles import Backend
 
 NO_AGENT = "-"
+# The metrics of a checker's rows, as they stand before slices: no comparison may be called so.
+METRICS = (
+    "macro_f1", "false_unmet", "not_assessed", "reasons_named", "ece", "agreement",
+    *(f"{name}_{verdict}" for verdict in metrics.VERDICTS for name in ("precision", "recall", "f1")),
+)  # fmt: skip
 
 
 def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int, scorer: object | None = None) -> list[Judged]:
@@ -91,17 +97,14 @@ def _slices(examples: Sequence[Example]) -> dict[str, list[int]]:
 
 
 def write_checker_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
-    """Write results.json, comparisons.json and report.md."""
+    """Write results.json, comparisons.json, report.html and report.md."""
     write_text(folder / "results.json", canonical_json([to_json(r) for r in under("checker", rows)]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
-    text = [
-        "# Checker",
+    text = (
         f"{what} Verdicts are those of executed checks. Intervals are at 95%, clustered by user; what could not be read is"
         " right in no case. The condition is the split, those of its questions whose"
-        " requirement no training history has, or all splits together. ECE has no interval: it is a sum of distances. What is"
-        " compared is macro-F1.",
-        table(rows),
-        comparison_table(comparisons),
-        "![reliability](reliability.png)",
-    ]
-    write_text(folder / "report.md", "\n\n".join(text) + "\n")
+        " requirement no training history has, or all splits together. ECE has no interval: it is a sum of distances."
+        " What is compared is macro-F1."
+    )
+    blocks = [Heading("Checker", 1), Text(text), row_table(under("checker", rows)), *comparison_blocks(comparisons, (), "users")]
+    write_document(folder, "Checker", [*blocks, *file_links(folder)])

@@ -5,9 +5,10 @@ It asks one thing: did an adapter hurt what its base can do? It is no benchmark,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from intentfold.metrics.statistics import Verdict
 from intentfold.task import SourceTask
 
 # Paragraphs on many subjects, written for this suite; each is a case of its own.
@@ -47,7 +48,8 @@ TEXTS = (
     "it helps little, and sand, which melts nothing but gives a grip, is the better choice.",
 )
 
-# (name, what is asked, arguments and results). A base that solves none of them says nothing about harm: see `guard`.
+# (name, what is asked, arguments and results). They are as many as it takes to show within a margin of 0.1 that nothing
+# was lost, and that losing one or two is still within it: each stands for itself, no two ask the same.
 _FUNCTIONS: tuple[tuple[str, str, str, list[tuple[list[Any], Any]]], ...] = (
     ("add", "returns the sum of a and b", "a, b", [([2, 3], 5), ([-1, 1], 0)]),
     ("double", "returns x times two", "x", [([4], 8), ([0], 0)]),
@@ -61,6 +63,58 @@ _FUNCTIONS: tuple[tuple[str, str, str, list[tuple[list[Any], Any]]], ...] = (
     ("square", "returns x squared", "x", [([5], 25), ([-3], 9)]),
     ("length", "returns the number of elements of the list items", "items", [([[1, 2]], 2), ([[]], 0)]),
     ("absolute", "returns the absolute value of x", "x", [([-4], 4), ([6], 6)]),
+    ("subtract", "returns a minus b", "a, b", [([5, 3], 2), ([1, 4], -3)]),
+    ("multiply", "returns the product of a and b", "a, b", [([4, 3], 12), ([-2, 5], -10)]),
+    ("remainder", "returns the remainder of a divided by b", "a, b", [([7, 3], 1), ([8, 4], 0)]),
+    ("whole_part", "returns how often b goes into a as a whole number", "a, b", [([7, 2], 3), ([3, 5], 0)]),
+    ("negate", "returns x with its sign changed", "x", [([3], -3), ([-8], 8)]),
+    ("increment", "returns x plus one", "x", [([4], 5), ([-1], 0)]),
+    ("cube", "returns x to the power of three", "x", [([2], 8), ([-3], -27)]),
+    ("half", "returns x divided by two", "x", [([5], 2.5), ([8], 4.0)]),
+    ("is_odd", "returns True if n is odd and False otherwise", "n", [([3], True), ([10], False)]),
+    ("is_positive", "returns True if x is above zero and False otherwise", "x", [([2], True), ([0], False)]),
+    ("is_multiple", "returns True if a is a multiple of b and False otherwise", "a, b", [([9, 3], True), ([9, 2], False)]),
+    ("maximum", "returns the larger of a and b", "a, b", [([3, 8], 8), ([5, -5], 5)]),
+    ("minimum", "returns the smaller of a and b", "a, b", [([3, 8], 3), ([5, -5], -5)]),
+    ("distance", "returns the absolute difference of a and b", "a, b", [([3, 8], 5), ([4, -1], 5)]),
+    ("is_equal", "returns True if a equals b and False otherwise", "a, b", [([2, 2], True), (["x", "y"], False)]),
+    ("clip", "returns x, but 0 if x is below 0 and 10 if x is above 10", "x", [([12], 10), ([-1], 0), ([7], 7)]),
+    ("first", "returns the first element of the list items", "items", [([[4, 5]], 4), ([["b"]], "b")]),
+    ("second", "returns the second element of the list items", "items", [([[4, 5, 6]], 5), ([["a", "b"]], "b")]),
+    ("smallest", "returns the smallest number in the list numbers", "numbers", [([[3, 1, 2]], 1), ([[-5, -2]], -5)]),
+    ("ascending", "returns the list numbers sorted from small to large", "numbers", [([[3, 1, 2]], [1, 2, 3]), ([[]], [])]),
+    ("descending", "returns the list numbers sorted from large to small", "numbers", [([[1, 3, 2]], [3, 2, 1]), ([[4]], [4])]),
+    ("backwards", "returns the list items in reverse order", "items", [([[1, 2, 3]], [3, 2, 1]), ([[]], [])]),
+    ("average", "returns the mean of the list numbers", "numbers", [([[2, 4]], 3.0), ([[1, 2]], 1.5)]),
+    ("doubled", "returns a list with each number of the list numbers times two", "numbers", [([[1, 2]], [2, 4]), ([[]], [])]),
+    ("squares", "returns a list of the squares of the list numbers", "numbers", [([[2, -3]], [4, 9]), ([[]], [])]),
+    ("evens", "returns a list of the even numbers in the list numbers", "numbers", [([[1, 2, 4]], [2, 4]), ([[3]], [])]),
+    ("positives", "returns a list of the numbers above zero in the list numbers", "numbers", [([[1, -2]], [1]), ([[0]], [])]),
+    ("without_first", "returns the list items without its first element", "items", [([[1, 2, 3]], [2, 3]), ([["a"]], [])]),
+    ("without_last", "returns the list items without its last element", "items", [([[1, 2, 3]], [1, 2]), ([["a"]], [])]),
+    ("join_lists", "returns the list a followed by the list b", "a, b", [([[1], [2, 3]], [1, 2, 3]), ([[], []], [])]),
+    ("append", "returns the list items with x added at its end", "items, x", [([[1, 2], 3], [1, 2, 3]), ([[], "a"], ["a"])]),
+    ("is_in", "returns True if x is in the list items and False otherwise", "items, x", [([[1, 2], 2], True), ([[], 1], False)]),
+    ("how_often", "returns how often x is in the list items", "items, x", [([[1, 2, 1], 1], 2), ([[], 1], 0)]),
+    ("is_empty", "returns True if the list items is empty and False otherwise", "items", [([[]], True), ([[0]], False)]),
+    ("product", "returns the product of the list numbers, 1 if it is empty", "numbers", [([[2, 3, 4]], 24), ([[]], 1)]),
+    ("up_to", "returns a list of the whole numbers from 1 to n", "n", [([3], [1, 2, 3]), ([1], [1])]),
+    ("sum_up_to", "returns the sum of the whole numbers from 1 to n", "n", [([4], 10), ([1], 1)]),
+    ("factorial", "returns the factorial of n", "n", [([5], 120), ([0], 1)]),
+    ("whisper", "returns the string text in lower case", "text", [(["HI"], "hi"), (["Ab"], "ab")]),
+    ("letters", "returns the number of characters of the string text", "text", [(["abc"], 3), ([""], 0)]),
+    ("initial", "returns the first character of the string text", "text", [(["abc"], "a"), (["Z"], "Z")]),
+    ("final", "returns the last character of the string text", "text", [(["abc"], "c"), (["Z"], "Z")]),
+    ("twice", "returns the string text repeated two times", "text", [(["ab"], "abab"), ([""], "")]),
+    ("glue", "returns the string a followed by the string b", "a, b", [(["ab", "c"], "abc"), (["", "x"], "x")]),
+    ("words", "returns a list of the words in the string text", "text", [(["a bc d"], ["a", "bc", "d"]), (["one"], ["one"])]),
+    ("strip", "returns the string text without spaces at its ends", "text", [([" a b "], "a b"), (["x"], "x")]),
+    ("no_spaces", "returns the string text without any spaces", "text", [(["a b c"], "abc"), (["x"], "x")]),
+    ("palindrome", "returns True if text reads the same backwards, else False", "text", [(["abba"], True), (["ab"], False)]),
+    ("starts_with", "returns whether text starts with start", "text, start", [(["abc", "ab"], True), (["a", "b"], False)]),
+    ("greet", "returns the string Hello, a space and name", "name", [(["Ada"], "Hello Ada"), (["Bo"], "Hello Bo")]),
+    ("to_number", "returns the whole number that the string text spells", "text", [(["12"], 12), (["-3"], -3)]),
+    ("to_text", "returns the number x as a string", "x", [([12], "12"), ([-3], "-3")]),
 )  # fmt: skip
 
 
@@ -83,6 +137,18 @@ def answer_code(text: str) -> str:
         return rest if newline and first.strip().isalpha() else block
     at = text.find("def ")
     return text[at:] if at >= 0 else text
+
+
+def conclusion(verdicts: Mapping[str, Verdict], solved_by_base: float, task_margin: float) -> str:
+    """What the suites say together: hurt (and where), unhurt, or that unhurt is not shown.
+
+    A base that solves no larger share of the tasks than the margin has nothing there that an adapter could be caught
+    losing: then unhurt is not shown, whatever the verdict.
+    """
+    if worse := [name for name, verdict in verdicts.items() if verdict == "inferior"]:
+        return f"hurt: {', '.join(worse)}"
+    safe = all(verdict in ("superior", "equivalent", "non-inferior") for verdict in verdicts.values())
+    return "unhurt" if safe and solved_by_base > task_margin else "not shown to be unhurt"
 
 
 def relative(perplexities: Sequence[float], bases: Sequence[float]) -> float:

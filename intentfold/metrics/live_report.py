@@ -7,8 +7,9 @@ from pathlib import Path
 
 from intentfold.asset import Situation
 from intentfold.metrics import live
-from intentfold.metrics.page import comparison_table
-from intentfold.metrics.report import Row, row, table, under
+from intentfold.metrics.document import Heading, Text
+from intentfold.metrics.page import comparison_blocks, file_links, row_table, write_document
+from intentfold.metrics.report import Row, row, under
 from intentfold.metrics.statistics import Comparison, Interval, interval
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector
@@ -59,16 +60,19 @@ def eligible(history: LearningHistory, ledger: Ledger) -> bool:
 
 
 def write_live_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
-    """Write results.json, comparisons.json and report.md."""
+    """Write results.json, comparisons.json, report.html and report.md."""
     write_text(folder / "results.json", canonical_json([to_json(r) for r in under("live-assets", rows)]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
-    text = [
-        "# Live assets",
+    text = (
         f"{what} The agent is scripted: no model, so nothing here says how a language model would fare. It reads requirements"
         " and messages, and no explanations; what it is not told it gets right at a fixed rate. Satisfaction is that of the"
         " executed checks over exposed requirements that apply, the executions of a target averaged, targets weighing the"
-        " same. Intervals are at 95%, clustered by user. What is compared is satisfaction.",
-        table(rows),
-        comparison_table(comparisons),
+        " same. Intervals are at 95%, clustered by user. What is compared is satisfaction."
+    )
+    blocks = [
+        Heading("Live assets", 1),
+        Text(text),
+        row_table(under("live-assets", rows)),
+        *comparison_blocks(comparisons, (), "users"),
     ]
-    write_text(folder / "report.md", "\n\n".join(text) + "\n")
+    write_document(folder, "Live assets", [*blocks, *file_links(folder)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +50,16 @@ def write_report(
     rejected: Mapping[str, Counter[str]],
     episodes: Sequence[Episode] = (),
     title: str = "Closed loop",
+    secondary: Collection[str] = (),
 ) -> None:
     """Write results.json, comparisons.json, about.json, report.html and report.md; `rejected` counts reasons by arm.
 
-    With `episodes` the reports show the worst cases, from the folder's cases.jsonl and folds.ARM.jsonl.
+    Comparisons that `secondary` names stand in the table alone, without words. With `episodes` the
+    reports show the worst cases, from the folder's cases.jsonl and folds.ARM.jsonl.
     """
     write_text(folder / "results.json", canonical_json([to_json(r) for r in rows]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
-    about = {"title": title, "what": what, "agent": agent, "rejected": rejected}
+    about = {"title": title, "what": what, "agent": agent, "rejected": rejected, "secondary": sorted(secondary)}
     write_text(folder / "about.json", canonical_json(about) + "\n")
     write_pages(folder, episodes)
 
@@ -73,7 +75,7 @@ def write_pages(folder: Path, episodes: Sequence[Episode] = ()) -> None:
         Heading("Scores"),
         _scores_figure(rows),
         _headlines(rows),
-        *comparison_blocks(comparisons),
+        *comparison_blocks(comparisons, about.get("secondary", ())),  # folders of older runs name none
         Heading("What the trackers got right, and all other numbers"),
         row_table(rows, "All rows"),
         *_rejections(about["rejected"]),
@@ -157,13 +159,13 @@ def span(low: float | None, high: float | None) -> str:
     return "–" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
-def comparison_table(comparisons: Mapping[str, Comparison]) -> str:
-    """The comparisons as Markdown, where a script writes its own report."""
-    return to_markdown(comparison_blocks(comparisons))
+def comparison_blocks(
+    comparisons: Mapping[str, Comparison], secondary: Collection[str] = (), clusters: str | Mapping[str, str] = "source tasks"
+) -> list[Block]:
+    """Each comparison in words, but for the `secondary` ones, and the table of their numbers.
 
-
-def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
-    """Each comparison in words, and the table of their numbers."""
+    `clusters` says what the clusters are, by comparison where they differ.
+    """
     if not comparisons:
         return []
     header = ("comparison", "difference", "95% interval", "n", "clusters", "margin", "detectable", "cases to settle", "verdict")
@@ -184,14 +186,15 @@ def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
         "margin on both sides), non-inferior (it lies above minus the margin), inferior (it lies below 0), inconclusive. "
         "Inconclusive never means equal."
     )
-    words = [Text(verdict_words(name, c)) for name, c in comparisons.items() if ", " not in name]
+    nouns = {name: clusters if isinstance(clusters, str) else clusters[name] for name in comparisons}
+    words = [Text(verdict_words(name, c, nouns[name])) for name, c in comparisons.items() if name not in secondary]
     return [Heading("Comparisons"), Text(order), *words, Table(header, table)]
 
 
-def verdict_words(name: str, c: Comparison) -> str:
+def verdict_words(name: str, c: Comparison, clusters: str = "source tasks") -> str:
     """One comparison as sentences."""
     says = VERDICTS[c.verdict].format(margin=c.margin)
-    words = f"{name}: the first {says} ({c.mean:+.3f}, {c.low:+.3f} to {c.high:+.3f}, {c.n} cases of {c.clusters} source tasks)."
+    words = f"{name}: the first {says} ({c.mean:+.3f}, {c.low:+.3f} to {c.high:+.3f}, {c.n} cases of {c.clusters} {clusters})."
     if c.verdict in ("inconclusive", "non-inferior"):
         words += f" A difference of {c.mde:.3f} would have been found with a power of 0.8."
         if c.needed_n is not None:

@@ -7,14 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from intentfold.metrics.scores import Case, car, car_bounds, coverage, idg, mean_score
-from intentfold.metrics.state import COUNTS, Ratio
+from intentfold.metrics.state import COUNTS, OPS, Ratio
 from intentfold.metrics.statistics import Comparison, Interval, interval, paired_ratios
 from intentfold.records import RECORD
+from intentfold.runtime.compress import COMPRESSIONS
+from intentfold.runtime.conditions import ABLATIONS
+from intentfold.runtime.episodes import CONTROLS
 from intentfold.runtime.executor import execute
 from intentfold.runtime.roles import View
 from intentfold.trace import Episode
 
 NO_ARM = "-"
+# What no tracker may be called: conditions that have no tracker, or that every tracker has.
+RESERVED = (*CONTROLS, *COMPRESSIONS, *ABLATIONS, "tracker")
+# The metrics of a tracker's rows, as they stand before slices: no comparison may be called so.
+METRICS = (
+    "mean_score", "car", "car_bounds", "coverage", "idg", "gap_closed", "unresolved_items",
+    "exact_edits", "exact_state", "exact_final_state", "item_f1", "obsolete_retention", "wrong_slot", "dangling_conclusions",
+    "recovery", "recovered_items", *COUNTS, *(f"{op.lower()}_{m}" for op in OPS for m in ("precision", "recall", "f1")),
+)  # fmt: skip
 # Protocols are never mixed in one table (PROTOCOLS.md, IntentFlux): every row names its own.
 Protocol = Literal["tracker-training", "unified re-run", "general-test", "checker", "live-assets"]
 

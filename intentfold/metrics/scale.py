@@ -24,7 +24,8 @@ class ScaleRow:
 
     `size` is in billions of parameters where it was given. Seconds are a fold's share of batched calls; `cost` is that of
     1,000 turns at the prices that were given. McNemar's p is that of CAR (see `Mcnemar` for its caveat); TOST and the
-    bootstrap stand beside the interval and decide nothing.
+    bootstrap stand beside the interval and decide nothing. Where no case is graded for both, everything about the difference
+    is None, and `n` 0.
     """
 
     __pydantic_config__ = RECORD
@@ -46,17 +47,17 @@ class ScaleRow:
     seconds_per_turn: float | None
     cpu_seconds_per_turn: float | None
     cost: float | None
-    difference: float
-    difference_low: float
-    difference_high: float
-    verdict: Verdict
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    verdict: Verdict | None
     margin: float
-    mde: float
+    mde: float | None
     needed_n: int | None
-    power: float
-    bootstrap_low: float
-    bootstrap_high: float
-    tost_p: float
+    power: float | None
+    bootstrap_low: float | None
+    bootstrap_high: float | None
+    tost_p: float | None
     mcnemar_p: float
     mcnemar_clustered: bool
 
@@ -99,7 +100,7 @@ def scale_row(
         if one.grade.value is not None and other.grade.value is not None
     ]
     a, b, clusters = [x for x, _, _ in both], [y for _, y, _ in both], [c for _, _, c in both]
-    boot_low, boot_high = bootstrap(a, b, clusters)
+    boot_low, boot_high = bootstrap(a, b, clusters) if both else (None, None)
     test = mcnemar([c.grade.full for c in cases], [c.grade.full for c in against], [c.cluster for c in cases])
     per_turn = None if not usage.prompts else 1 / usage.prompts
     cost = None
@@ -111,8 +112,8 @@ def scale_row(
         "unified re-run",
         agent,
         size,
-        found.n,
-        found.clusters,
+        len(both),
+        len(set(clusters)),
         None if score is None else score.mean,
         None if score is None else score.low,
         None if score is None else score.high,
@@ -123,17 +124,17 @@ def scale_row(
         per_turn and usage.seconds * per_turn,
         per_turn and usage.cpu_seconds * per_turn,
         cost,
-        found.mean,
-        found.low,
-        found.high,
-        found.verdict,
+        None if found is None else found.mean,
+        None if found is None else found.low,
+        None if found is None else found.high,
+        None if found is None else found.verdict,
         margin,
-        found.mde,
-        found.needed_n,
-        found.power,
+        None if found is None else found.mde,
+        None if found is None else found.needed_n,
+        None if found is None else found.power,
         boot_low,
         boot_high,
-        tost(a, b, clusters, margin),
+        tost(a, b, clusters, margin) if both else None,
         test.p,
         test.clustered,
     )
@@ -165,8 +166,8 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
             *(number(r.state[metric]) for metric in STATE_METRICS[:3]),
             f"{r.decode_tokens:.1f}",
             *map(number, (r.seconds_per_turn, r.cpu_seconds_per_turn, r.cost)),
-            f"{r.difference:+.3f} ({r.difference_low:+.3f} to {r.difference_high:+.3f})",
-            r.verdict if r is not reference else "reference",
+            _difference(r),
+            "reference" if r is reference else r.verdict or "–",
         )
         for r in ordered
     )
@@ -183,7 +184,7 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
         Figure(intervals(bars, "mean score, 95% interval", band), f"Mean score; the band is that of {reference.tracker}"),
         Table(header, lines),
         Heading("Verdicts"),
-        *(Text(verdict_words(f"{row.tracker} against {row.reference}", _comparison(row))) for row in others),
+        *(Text(_words(row)) for row in others),
         *(Text(verdict_words(name, comparison)) for name, comparison in comparisons.items()),
     ]  # fmt: skip
 
@@ -192,6 +193,13 @@ def _label(row: ScaleRow) -> str:
     return row.tracker if row.size is None else f"{row.tracker} ({row.size:g}B)"
 
 
-def _comparison(r: ScaleRow) -> Comparison:
-    spread = (r.difference, r.difference_low, r.difference_high)
-    return Comparison(*spread, r.n, r.clusters, r.margin, r.mde, r.needed_n, r.power, r.verdict)
+def _difference(r: ScaleRow) -> str:
+    return "–" if r.difference is None else f"{r.difference:+.3f} ({r.difference_low:+.3f} to {r.difference_high:+.3f})"
+
+
+def _words(r: ScaleRow) -> str:
+    name = f"{r.tracker} against {r.reference}"
+    mean, low, high = r.difference, r.difference_low, r.difference_high
+    if mean is None or low is None or high is None or r.mde is None or r.power is None or r.verdict is None:
+        return f"{name}: nothing to compare, for no case was graded for both."
+    return verdict_words(name, Comparison(mean, low, high, r.n, r.clusters, r.margin, r.mde, r.needed_n, r.power, r.verdict))

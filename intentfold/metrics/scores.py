@@ -55,14 +55,16 @@ def idg(clean: Sequence[Case], drift: Sequence[Case], margin: float = MARGIN) ->
     )
 
 
-def score_gain(a: Sequence[Case], b: Sequence[Case], margin: float) -> Comparison:
-    """The paired difference a − b in mean score, over the cases that are graded in both."""
+def score_gain(a: Sequence[Case], b: Sequence[Case], margin: float) -> Comparison | None:
+    """The paired difference a − b in mean score, over the cases that are graded in both. None where there are none."""
     _same_cases(a, b)
     both = [
         (one.grade.value, other.grade.value, one.cluster)
         for one, other in zip(a, b, strict=True)
         if one.grade.value is not None and other.grade.value is not None
     ]
+    if not both:
+        return None
     return paired([x for x, _, _ in both], [y for _, y, _ in both], [cluster for _, _, cluster in both], margin)
 
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from intentfold.codec.edits import encode_edits
 from intentfold.codec.state import state_lines
-from intentfold.intent import Edit, IntentItem, IntentState, Kind, canonical, content, key, normalise
+from intentfold.intent import Edit, IntentItem, IntentState, canonical, content, key, normalise
+from intentfold.metrics.obsolete import Wish, retention, wish
 from intentfold.runtime.tracker import Fold
 from intentfold.trace import Episode
 
@@ -33,8 +34,8 @@ def measure(episode: Episode, own: Sequence[Fold], forced: Sequence[Fold] | None
     <op>_precision, <op>_recall, <op>_f1
                        own: edits that match one of the oracle's edits of the turn by operation, what they are about
                        and what they say
-    obsolete_retention own: goals that were predicted right, were then replaced, reprioritised or removed by the
-                       oracle, and stand after that turn exactly as they were predicted (IntentDelta, appendix F; reading)
+    obsolete_retention own: goals that were predicted right, were then overridden, relaxed or removed by the oracle, and
+                       stand after that turn as they were predicted, whatever their priority (`intentfold.metrics.obsolete`)
     wrong_slot         own: added or replaced values that the oracle sets in the same turn, but elsewhere
     dangling_conclusions
                        own: conclusions after a turn that held once and do not hold now
@@ -66,10 +67,9 @@ def measure(episode: Episode, own: Sequence[Fold], forced: Sequence[Fold] | None
         found, dropped = to_find & _contents(fold.state), to_drop - _contents(fold.state)
         count("recovered_items", found.total() + dropped.total(), to_find.total() + to_drop.total())
 
-        outdated = (_said(oracle_before, "goal") & _said(before, "goal")) - _said(turn.state, "goal")
-        count("obsolete_retention", len(outdated & _said(fold.state, "goal")), len(outdated))
+        count("obsolete_retention", *retention(_right(before, oracle_before), _wishes(turn.state), _wishes(fold.state)))
 
-        holds = _said(turn.state, "conclusion")
+        holds = {content(item) for item in turn.state.of_kind("conclusion")}
         held_once |= holds
         conclusions = [content(item) for item in fold.state.of_kind("conclusion")]
         count("dangling_conclusions", sum(item in held_once - holds for item in conclusions), len(conclusions))
@@ -133,8 +133,18 @@ def _same(own: IntentState, oracle: IntentState) -> bool:
     return canonical(comparable(own)) == canonical(comparable(oracle))
 
 
-def _said(state: IntentState, kind: Kind) -> set[tuple[object, ...]]:
-    return {content(item) for item in state.of_kind(kind)}
+def _wish(goal: IntentItem) -> Wish:
+    return wish(goal.slot, goal.text if goal.value is None else goal.value, goal.scope)
+
+
+def _wishes(state: IntentState) -> set[Wish]:
+    return set(map(_wish, state.of_kind("goal")))
+
+
+def _right(own: IntentState, oracle: IntentState) -> set[tuple[Wish, Wish]]:
+    """The goals that both hold with equal content, priority included."""
+    meant = {content(item) for item in oracle.of_kind("goal")}
+    return {(_wish(item), _wish(item)) for item in own.of_kind("goal") if content(item) in meant}
 
 
 def _contents(state: IntentState) -> Counter[tuple[object, ...]]:

@@ -53,7 +53,7 @@ class Comparison:
 
     `mde` is the difference that a comparison as noisy as this one detects with a power of 0.8. `needed_n` is how many
     cases, in clusters as large and as noisy as these, settle the verdict with that power where there is no difference
-    (`needed_clusters`; None where one cluster says nothing). `power` is the probability that a comparison as noisy as
+    (`needed_clusters`; None where one cluster tells no variance). `power` is the probability that a comparison as noisy as
     this one finds a true difference of the margin. `verdict` is the first of these that holds: superior
     (low > 0), equivalent (the interval within ±margin), non-inferior (low > −margin), inferior (high < 0),
     inconclusive.
@@ -209,12 +209,11 @@ def _differences(
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Centre, standard error and degrees of freedom, pseudo-clusters among the values; `spread` is a cluster's."""
+    """Centre, standard error and degrees of freedom, pseudo-clusters among the values."""
 
     centre: float
     error: float
     df: int
-    spread: float
 
     @property
     def half(self) -> float:
@@ -230,9 +229,8 @@ class _Estimate:
 def _estimate(values_C: np.ndarray, pseudo: Sequence[float]) -> _Estimate:
     values = np.concatenate([values_C, pseudo])
     if len(values) < 2:
-        return _Estimate(float(values[0]), float("inf"), 0, float("inf"))
-    spread = float(values.std(ddof=1))
-    return _Estimate(float(values.mean()), spread / len(values) ** 0.5, len(values) - 1, spread)
+        return _Estimate(float(values[0]), float("inf"), 0)
+    return _Estimate(float(values.mean()), float(values.std(ddof=1)) / len(values) ** 0.5, len(values) - 1)
 
 
 def _quantile(df: int) -> float:
@@ -250,7 +248,9 @@ def _comparison(
     pseudo: Sequence[float],
 ) -> Comparison:
     clusters = len(values_C)
-    needed_n = ceil(needed_clusters(found.spread, margin, len(pseudo)) * n / clusters) if found.df else None
+    needed_n = None
+    if clusters > 1:
+        needed_n = ceil(needed_clusters(float(values_C.std(ddof=1)), margin, pseudo) * n / clusters)
     chance = _power(margin / found.error, found.df) if found.df and found.error else float(found.df > 0)
     said = verdict(low, high, margin)
     return Comparison(difference, low, high, n, clusters, margin, found.detectable, needed_n, chance, said)
@@ -271,19 +271,23 @@ def _power(shift: float, df: int) -> float:
     return float(1 - nctdtr(df, shift, _quantile(df)))
 
 
-def needed_clusters(spread: float, margin: float, pseudo: int = 0) -> int:
+def needed_clusters(spread: float, margin: float, pseudo: Sequence[float] = ()) -> int:
     """How many clusters show two equal arms to be equivalent within ±margin with a power of 0.8.
 
     The interval must lie inside ±margin, so the estimate may stray by margin − half: t(0.975) + t(0.9) standard errors
-    make a margin. A true difference of a whole margin is then found with more than that power. `pseudo` values are
-    added to the clusters of the comparison and need not be run.
+    make a margin. A true difference of a whole margin is then found with more than that power. `spread` is the standard
+    deviation of the clusters' own differences. The comparison adds the `pseudo` values, whose sum is 0, however many
+    clusters there are: they need not be run, and weigh less the more clusters stand beside them. The variance of C
+    clusters with p such values is ((C − 1) · spread² + Σ pseudo²) / (C + p − 1).
     """
     if margin <= 0 or spread < 0:
         raise ValueError(f"margin must be above 0 and spread at least 0, got {margin} and {spread}")
+    added = sum(value**2 for value in pseudo)
 
     def enough(clusters: int) -> bool:
-        values = clusters + pseudo
-        return (_quantile(values - 1) + stdtrit(values - 1, (1 + POWER) / 2)) * spread / values**0.5 <= margin
+        values = clusters + len(pseudo)
+        error = (((clusters - 1) * spread**2 + added) / (values - 1) / values) ** 0.5
+        return (_quantile(values - 1) + stdtrit(values - 1, (1 + POWER) / 2)) * error <= margin
 
     high = 2
     while not enough(high):

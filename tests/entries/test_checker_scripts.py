@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from intentfold.example import Example
+from intentfold.metrics.checker_report import METRICS
 from intentfold.mining.card import dataset_hash
 from intentfold.records import read_jsonl, write_jsonl
 from intentfold.runtime.asset_store import AssetStore
@@ -116,6 +117,12 @@ BAD = [
         ["--examples", "x", "--arms", '{"a": {"kind": "null"}}', "--most_false", "1.5"],
         "most_false must be in [0, 1)",
     ),
+    (
+        "eval/checker.py",
+        ["--examples", "x", "--arms", '{"a": {"kind": "null"}}', "--comparisons", '{"macro_f1": ["a", "a"]}'],
+        "comparisons: ['macro_f1'] already stand",
+    ),
+    ("eval/live_assets.py", ["--histories", "x", "--checkers", '{"a/b": null}'], "checkers: a name is made of letters"),
     ("eval/live_assets.py", ["--histories", "x", "--learner", "model"], "learner_model goes with learner 'model'"),
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
 ]
@@ -137,6 +144,8 @@ def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
     arguments = ["--examples", str(world / "examples"), "--out", str(tmp_path), "--arms", arms, "--runs", "2"]
     script("eval/checker.py").main([*arguments, "--comparisons", '{"gain": ["right", "lazy"]}'])
     found = rows(tmp_path)
+    # ECE needs probabilities.
+    assert {metric.split(", ")[0] for _, _, metric in found} - {"gain"} == {*METRICS} - {"ece"}
     for split in ("test", "held_out_family"):
         assert found["right", split, "macro_f1"] == 1.0
         assert found["right", split, "reasons_named"] == 1.0
@@ -149,6 +158,10 @@ def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
     assert counts["test, held-out requirements", "macro_f1"] == counts["test, held-out requirements", "gain"] == novel
     assert counts["all", "gain"] == counts["test", "gain"] + counts["held_out_family", "gain"]
     assert json.loads((tmp_path / "comparisons.json").read_text())["gain, held_out_family"]["verdict"] == "superior"
+    page = (tmp_path / "report.html").read_text()
+    assert "gain, held_out_family: the first is better" in page
+    assert " users)." in page
+    assert '<a href="reliability.png">' in page
 
 
 def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None:
@@ -161,6 +174,7 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     lift = means["live_assets, executed"] - means["no_runtime"]  # type: ignore[operator]
     assert found["live_assets, executed", where, "lift over no_runtime"] == pytest.approx(lift)
     assert ("lexical", "selection", "recall@5") in found
+    assert f"live_assets, executed, {where}, lift over base: the first" in (tmp_path / "report.html").read_text()
     store = AssetStore(tmp_path / "assets")
     histories = read_jsonl(world / "histories" / "train.jsonl", LearningHistory)
     user = histories[0].user

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from intentfold.metrics.report import METRICS
 from intentfold.records import write_jsonl
 from tests.episodes import house, small_house
 
@@ -58,6 +59,8 @@ def test_scripted_trackers_and_controls(main, tmp_path) -> None:
     main(["--config", str(write_config(tmp_path))])
     found = rows(tmp_path)
     means = {key: row["mean"] for key, row in found.items()}
+    metrics = {metric.split(", ")[0] for arm, _, metric in found if arm != "-"}
+    assert metrics - {"gain"} == set(METRICS)
     for condition in ("clean", "no_drift", "oracle_state"):
         assert means["-", condition, "car"] == 1.0
     assert means["-", "drift", "car"] == pytest.approx(1 / 3)
@@ -87,6 +90,10 @@ def test_a_bad_line_is_set_aside_and_counted(main, tmp_path) -> None:
 BAD = [
     ({"comparisons": {"gain": ["oracle", "opd"]}}, "comparisons.gain: expected two of the arms"),
     ({"arms": {"a": {"kind": "bogus"}}}, "bogus"),
+    ({"arms": {"drift": {"kind": "oracle"}}, "comparisons": {}}, "arms: ['drift'] already stand for something else"),
+    ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters, digits and . + -, got ['a/b']"),
+    ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
+    ({"comparisons": {"car": ["oracle", "nothing"]}}, "comparisons: ['car'] already stand for something else"),
     ({"max_tokens": 2.5}, "max_tokens"),
     ({"windows": 1}, "windows"),
     ({"arms": {"a": {"base": "no/such/folder"}}, "comparisons": {}}, "arms.a: no/such/folder must be a folder with config.json"),

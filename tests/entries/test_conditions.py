@@ -64,6 +64,15 @@ def test_every_condition_on_the_same_cases(tmp_path) -> None:
 
 
 BAD = [
+    *(
+        ({"trackers": {name: {"kind": "oracle"}}, "codecs": {}, "comparisons": {}}, f"trackers: [{name!r}] already stand")
+        for name in ("drift", "recap", "no_gate", "tracker")
+    ),
+    (
+        {"trackers": {"a": {"kind": "oracle"}, "a-no_gate": {"kind": "oracle"}}, "codecs": {}, "comparisons": {}},
+        "trackers: ['a-no_gate'] already stand",
+    ),
+    ({"trackers": {"a/b": {"kind": "oracle"}}, "codecs": {}, "comparisons": {}}, "trackers: a name is made of letters"),
     ({"comparisons": {"gain": ["delta", "bogus"]}}, "comparisons.gain: expected two of"),
     ({"codecs": {"other": "full"}}, "codecs: expected some of the trackers"),
     ({"summariser": {"base": "x"}}, "reads no summary that a model wrote"),

@@ -9,6 +9,7 @@ import yaml
 
 from intentfold.graders import Grade, grade
 from intentfold.records import write_jsonl
+from intentfold.runtime.backends import Model
 from intentfold.runtime.roles import BackendError
 from intentfold.runtime.scripted import CannedBackend
 from tests.episodes import house, small_house
@@ -90,3 +91,21 @@ def test_what_cannot_be_graded_is_unscored_and_what_fails_on_the_way_is_tried_ag
 def test_a_missing_model_ends_before_any_work(main, tmp_path) -> None:
     with pytest.raises(SystemExit, match=r"tracker: no/such must be a folder"):
         main(write_config(tmp_path, tracker={"base": "no/such"}))
+    assert not (tmp_path / "logs").exists()
+
+
+def test_a_folder_holds_one_run_and_says_what_made_it(main, tmp_path) -> None:
+    main(write_config(tmp_path))
+    assert yaml.safe_load((tmp_path / "logs" / "config.yaml").read_text())["epochs"] == 1
+    assert (tmp_path / "logs" / "versions.json").is_file()
+    main(write_config(tmp_path, concurrency=2))
+    with pytest.raises(ValueError, match="epochs was 1, is 2"):
+        main(write_config(tmp_path, epochs=2))
+
+
+def test_an_adapter_of_another_codec_is_refused(main, tmp_path, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(Model, "missing", lambda self, codec=None: asked.append((self.kind, codec)) or "no")
+    with pytest.raises(SystemExit, match="tracker: no"):
+        main(write_config(tmp_path, codec="full"))
+    assert asked == [("oracle", "full")]

@@ -119,7 +119,7 @@ def test_the_oracle_recovers_all_and_nothing_recovers_nothing(main, tmp_path, ca
     assert means["oracle", "shop", "range, intention_recovery"] == 1.0
     assert {row["agent"] for row in rows(tmp_path).values()} == {"scripted actor"}
     assert "| shop | intention_recovery | 0.000" in capsys.readouterr().out
-    assert "actor: scripted, no model" in (tmp_path / "run" / "report.md").read_text()
+    assert "actor: scripted, no model" in (tmp_path / "run" / "report.html").read_text()
     assert len((tmp_path / "run" / "turns.jsonl").read_text().splitlines()) == 2 * (4 * 5 + 3 * 2)
 
 
@@ -172,6 +172,8 @@ BAD = [
     ({"comparisons": {"gain": ["oracle", "opd"]}}, "comparisons.gain: expected two of the arms"),
     ({"judge": {"kind": "oracle"}}, "judge: a oracle tracker matches nothing"),
     ({"max_tokens": 2.5}, "max_tokens"),
+    ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
+    ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters"),
     ({"arms": {"a": {"base": "no/such/folder"}}, "comparisons": {}}, "arms.a: no/such/folder must be a folder with config.json"),
 ]
 

@@ -4,37 +4,88 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
 from intentfold.graders import grade
-from intentfold.metrics.guard import TEXTS, answer_code, executable_tasks, relative
+from intentfold.metrics.guard import TEXTS, answer_code, conclusion, executable_tasks, relative
+from intentfold.metrics.statistics import paired
+from intentfold.runtime.roles import Completion
+from tests.tiny import script
 
 SOLUTIONS = {
-    "add": "def add(a, b):\n    return a + b",
-    "double": "def double(x):\n    return 2 * x",
-    "is_even": "def is_even(n):\n    return n % 2 == 0",
-    "last": "def last(items):\n    return items[-1]",
-    "largest": "def largest(numbers):\n    return max(numbers)",
-    "reverse": "def reverse(text):\n    return text[::-1]",
-    "count_a": "def count_a(text):\n    return text.count('a')",
-    "shout": "def shout(text):\n    return text.upper()",
-    "total": "def total(numbers):\n    return sum(numbers)",
-    "square": "def square(x):\n    return x ** 2",
-    "length": "def length(items):\n    return len(items)",
-    "absolute": "def absolute(x):\n    return abs(x)",
-}
+    "add(a, b)": "a + b", "double(x)": "2 * x", "is_even(n)": "n % 2 == 0", "last(items)": "items[-1]",
+    "largest(numbers)": "max(numbers)", "reverse(text)": "text[::-1]", "count_a(text)": "text.count('a')",
+    "shout(text)": "text.upper()", "total(numbers)": "sum(numbers)", "square(x)": "x ** 2", "length(items)": "len(items)",
+    "absolute(x)": "abs(x)", "subtract(a, b)": "a - b", "multiply(a, b)": "a * b", "remainder(a, b)": "a % b",
+    "whole_part(a, b)": "a // b", "negate(x)": "-x", "increment(x)": "x + 1", "cube(x)": "x ** 3", "half(x)": "x / 2",
+    "is_odd(n)": "n % 2 == 1", "is_positive(x)": "x > 0", "is_multiple(a, b)": "a % b == 0", "maximum(a, b)": "max(a, b)",
+    "minimum(a, b)": "min(a, b)", "distance(a, b)": "abs(a - b)", "is_equal(a, b)": "a == b",
+    "clip(x)": "min(max(x, 0), 10)", "first(items)": "items[0]", "second(items)": "items[1]",
+    "smallest(numbers)": "min(numbers)", "ascending(numbers)": "sorted(numbers)",
+    "descending(numbers)": "sorted(numbers, reverse=True)", "backwards(items)": "items[::-1]",
+    "average(numbers)": "sum(numbers) / len(numbers)", "doubled(numbers)": "[2 * x for x in numbers]",
+    "squares(numbers)": "[x * x for x in numbers]", "evens(numbers)": "[x for x in numbers if x % 2 == 0]",
+    "positives(numbers)": "[x for x in numbers if x > 0]", "without_first(items)": "items[1:]",
+    "without_last(items)": "items[:-1]", "join_lists(a, b)": "a + b", "append(items, x)": "items + [x]",
+    "is_in(items, x)": "x in items", "how_often(items, x)": "items.count(x)", "is_empty(items)": "len(items) == 0",
+    "product(numbers)": "__import__('math').prod(numbers)", "up_to(n)": "list(range(1, n + 1))",
+    "sum_up_to(n)": "n * (n + 1) // 2", "factorial(n)": "1 if n < 2 else n * factorial(n - 1)",
+    "whisper(text)": "text.lower()", "letters(text)": "len(text)", "initial(text)": "text[0]", "final(text)": "text[-1]",
+    "twice(text)": "text * 2", "glue(a, b)": "a + b", "words(text)": "text.split()", "strip(text)": "text.strip()",
+    "no_spaces(text)": "text.replace(' ', '')", "palindrome(text)": "text == text[::-1]",
+    "starts_with(text, start)": "text.startswith(start)", "greet(name)": "'Hello ' + name", "to_number(text)": "int(text)",
+    "to_text(x)": "str(x)",
+}  # fmt: skip
+
+
+def solution(prompt: str) -> str:
+    """The right answer to a task's prompt."""
+    call = prompt.removeprefix("Write a Python function ").split(" that ")[0]
+    return f"def {call}:\n    return {SOLUTIONS[call]}"
 
 
 def test_every_task_gives_a_right_answer_full_credit_and_a_wrong_one_none() -> None:
     tasks = executable_tasks()
-    assert {task.id for task, _ in tasks} == set(SOLUTIONS)
+    assert len({prompt for _, prompt in tasks}) == len({task.id for task, _ in tasks}) == len(tasks) == len(SOLUTIONS)
     assert len(set(TEXTS)) == len(TEXTS)
     for task, prompt in tasks:
         assert f"function {task.id}(" in prompt
-        assert grade(task, SOLUTIONS[task.id]).full
-        name = SOLUTIONS[task.id].splitlines()[0]
-        assert not grade(task, f"{name}\n    return None").full
+        assert grade(task, solution(prompt)).full, task.id
+        assert not grade(task, f"{solution(prompt).splitlines()[0]}\n    return None").full, task.id
+
+
+LOSSES = [
+    # Tasks that the adapter loses and gains of all that the base solves, the verdict at the margin of the script.
+    (0, 0, "equivalent"),
+    (1, 1, "equivalent"),
+    (2, 0, "equivalent"),
+    (10, 0, "inferior"),
+]
+
+
+@pytest.mark.parametrize(("losses", "gains", "expected"), LOSSES)
+def test_the_tasks_are_enough_for_their_margin(losses, gains, expected) -> None:
+    size = len(executable_tasks())
+    base = [0.0] * gains + [1.0] * (size - gains)
+    adapter = [1.0] * (size - losses) + [0.0] * losses
+    margin = script("eval/regression_guard.py").Arguments(Path("b"), Path("a"), Path("o")).task_margin
+    assert paired(adapter, base, range(size), margin).verdict == expected
+
+
+CONCLUSIONS = [
+    (("equivalent", "non-inferior"), 0.5, "unhurt"),
+    (("equivalent", "inconclusive"), 0.5, "not shown to be unhurt"),
+    (("equivalent", "equivalent"), 0.1, "not shown to be unhurt"),
+    (("inferior", "equivalent"), 0.0, "hurt: text"),
+    (("inferior", "inferior"), 0.9, "hurt: text, tasks"),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "solved", "expected"), CONCLUSIONS)
+def test_what_the_suites_say_together(verdicts, solved, expected) -> None:
+    assert conclusion(dict(zip(("text", "tasks"), verdicts, strict=True)), solved, 0.1) == expected
 
 
 CODE = [
@@ -85,8 +136,6 @@ def folders(tmp_path_factory):
 
 
 def run(folders, tmp_path, adapter: str) -> dict[str, dict]:
-    from tests.tiny import script
-
     out = tmp_path / adapter
     flags = ["--base", folders / "base", "--adapter", folders / adapter, "--out", out, "--max_tokens", 4]
     script("eval/regression_guard.py").main([*map(str, flags), "--dtype", "float32"])
@@ -98,14 +147,36 @@ def test_an_idle_adapter_and_a_broken_one(folders, tmp_path, capsys) -> None:
     idle = run(folders, tmp_path, "idle")
     assert idle["held_text"]["mean"] == pytest.approx(0.0, abs=1e-6)
     assert idle["held_text"]["verdict"] == "equivalent"
-    # Twelve tasks that the base does not solve either: nothing is shown.
-    assert idle["executable_tasks"]["verdict"] == "inconclusive"
+    # No task lost, but the base solves none that could be.
+    assert idle["executable_tasks"]["verdict"] == "equivalent"
     assert idle["held_text"]["conclusion"] == "not shown to be unhurt"
-    assert "cannot lose any" in capsys.readouterr().out
+    assert "cannot be lost by more than the margin" in capsys.readouterr().out
     broken = run(folders, tmp_path, "broken")
     assert broken["held_text"]["verdict"] == "inferior"
     assert broken["held_text"]["conclusion"] == "hurt: held_text"
     assert math.isfinite(broken["held_text"]["mde"])
+
+
+def test_a_base_that_solves_the_tasks_is_unhurt_beside_itself_and_hurt_by_an_adapter_that_forgets_them(
+    folders, tmp_path, monkeypatch
+) -> None:
+    from intentfold.runtime.in_process import InProcessBackend
+
+    used = []
+    use = InProcessBackend.use
+    monkeypatch.setattr(InProcessBackend, "use", lambda self, adapter: (used.append(adapter), use(self, adapter))[1])
+
+    def complete(self, prompts, max_tokens):
+        knows = used[-1] is None or used[-1].name == "idle"
+        return [Completion(solution(prompt[0].content) if knows else "I forgot.", 1, 1, True) for prompt in prompts]
+
+    monkeypatch.setattr(InProcessBackend, "complete", complete)
+    idle = run(folders, tmp_path, "idle")
+    assert {name: row["verdict"] for name, row in idle.items()} == dict.fromkeys(("held_text", "executable_tasks"), "equivalent")
+    assert idle["held_text"]["conclusion"] == "unhurt"
+    broken = run(folders, tmp_path, "broken")
+    assert broken["executable_tasks"]["verdict"] == "inferior"
+    assert broken["held_text"]["conclusion"] == "hurt: held_text, executable_tasks"
 
 
 def test_log_likelihoods_are_those_of_the_model(folders) -> None:

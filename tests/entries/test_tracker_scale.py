@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from intentfold.graders import Grade, grade
+from intentfold.metrics.cases import Bench
 from intentfold.records import write_jsonl
+from intentfold.runtime.journal import Journal
 from tests.episodes import house
 from tests.tiny import script
 
@@ -100,12 +103,37 @@ def test_a_run_that_is_started_again_keeps_its_numbers(tmp_path) -> None:
     assert len(keys) == len(set(keys)) == len(lines)
 
 
+@pytest.mark.parametrize("unlucky", ["oracle", "reference"])
+def test_a_tracker_without_a_graded_case_is_a_row_of_nothing(tmp_path, monkeypatch, unlucky) -> None:
+    run = Bench.run
+
+    def unjudged(self, name, *rest, **options):
+        if name == unlucky:
+            self.grades, self.grade = Journal(tmp_path / "none.jsonl"), lambda task, answer: Grade(None, False, "no judge")
+        cases = run(self, name, *rest, **options)
+        self.grades, self.grade = Journal(tmp_path / "others.jsonl"), grade
+        return cases
+
+    monkeypatch.setattr(Bench, "run", unjudged)
+    trackers = {"reference": {"kind": "oracle"}, "oracle": {"kind": "oracle"}, "null": {"kind": "null"}}
+    pairs = {"up": ["oracle", "null"], "down": ["null", "reference"]}
+    main(["--config", str(write_config(tmp_path, 6, trackers=trackers, pairs=pairs))])
+    lost = rows(tmp_path)[unlucky]
+    assert (lost["coverage"], lost["mean_score"], lost["difference"], lost["verdict"], lost["n"]) == (0.0, None, None, None, 0)
+    assert rows(tmp_path)["null"]["verdict"] == ("inferior" if unlucky == "oracle" else None)
+    page = (tmp_path / "run" / "report.md").read_text()
+    assert "oracle against reference: nothing to compare" in page
+    assert f"graded on both sides: {'up' if unlucky == 'oracle' else 'down'}." in page
+
+
 BAD = [
     ({"reference": "bogus"}, "reference: expected trackers among"),
     ({"pairs": {"p": ["oracle", "bogus"]}}, "pairs.p: expected trackers among"),
     ({"prices": {"oracle": {"input": 1.0}}}, "output"),
     ({"trackers": {"reference": {"kind": "lapsing"}}}, "rate: a model of kind lapsing needs it"),
     ({"margin": 0.0}, "margin above 0"),
+    ({"trackers": {"reference": {"kind": "oracle"}, "clean": {"kind": "oracle"}}}, "trackers: ['clean'] already stand"),
+    ({"trackers": {"reference": {"kind": "oracle"}, "a/b": {"kind": "oracle"}}}, "trackers: a name is made of letters"),
 ]
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from intentfold.metrics.page import verdict_words, worst_cases, write_pages, write_report
+from intentfold.metrics.document import Text
+from intentfold.metrics.page import comparison_blocks, verdict_words, worst_cases, write_pages, write_report
 from intentfold.metrics.report import Row
 from intentfold.metrics.state import fold_records
 from intentfold.metrics.statistics import Comparison
@@ -77,3 +78,24 @@ def test_without_episodes_there_are_no_worst_cases(tmp_path) -> None:
 def test_a_case_that_lost_nothing_is_no_worst_case(tmp_path) -> None:
     leave_a_run(tmp_path, [small_house("s1")], [1.0])
     assert worst_cases(tmp_path, [small_house("s1")]) == []
+
+
+def test_words_for_every_comparison_that_is_not_secondary_with_its_own_clusters() -> None:
+    one = WORDS[0][0]
+    found = {"a, test": one, "b": one, "b, exact_state": one}
+    said = [block.text for block in comparison_blocks(found, ["b, exact_state"], "users") if isinstance(block, Text)][1:]
+    assert [text.split(":")[0] for text in said] == ["a, test", "b"]
+    assert all("40 cases of 20 users" in text for text in said)
+    nouns = {"a, test": "paragraphs", "b": "tasks", "b, exact_state": "tasks"}
+    said = [block.text for block in comparison_blocks(found, (), nouns) if isinstance(block, Text)][1:]
+    assert [text.split(" of 20 ")[1].split(")")[0] for text in said] == ["paragraphs", "tasks", "tasks"]
+
+
+def test_secondary_comparisons_stay_so_when_the_page_is_written_anew(tmp_path) -> None:
+    row = Row("none", "tracker", "mean_score", 0.5, 0.2, 0.8, 5, "executor")
+    found = {"a, test": WORDS[0][0], "b, exact": WORDS[0][0]}
+    write_report(tmp_path, "What.", "executor", [row], found, {}, secondary=["b, exact"])
+    write_pages(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "a, test: the first is better" in page
+    assert "b, exact: the first" not in page

@@ -67,3 +67,7 @@ def test_a_row_of_nothing_shows_a_dash() -> None:
     empty = row("sft", "tracker", "recovery", None, "executor")
     assert empty == Row("sft", "tracker", "recovery", None, None, None, 0, "executor")
     assert table([empty]).splitlines()[2] == "| sft | tracker | recovery | – | – | 0 | executor |"
+
+
+def test_nothing_to_compare_where_no_case_is_graded_in_both() -> None:
+    assert score_gain(cases(LOST, FULL), cases(FULL, LOST), 0.02) is None

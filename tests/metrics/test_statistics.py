@@ -203,15 +203,38 @@ def test_the_detectable_difference_is_found_with_a_power_of_0_8_and_needed_cases
 
 NEEDED = [
     # (t(0.975) + t(0.9))² · spread² / margin² clusters: at 264 degrees of freedom (1.969 + 1.285)² · 25 = 264.7.
-    (1.0, 0.2, 0, 265),
-    (1.0, 0.2, 2, 263),
-    (0.0, 0.02, 0, 2),
+    (1.0, 0.2, (), 265),
+    (1.0, 0.2, (1.0, -1.0), 263),
+    (0.0, 0.02, (), 2),
+    # 3.256² · 2 / ((C + 1)(C + 2)) ≤ 0.02²: (C + 1)(C + 2) ≥ 53,000, at 230 degrees of freedom.
+    (0.0, 0.02, (1.0, -1.0), 229),
+    # 3.42² · 2 / ((C + 1)(C + 2)) ≤ 0.2²: (C + 1)(C + 2) ≥ 585, at 24 degrees of freedom.
+    (0.0, 0.2, (1.0, -1.0), 23),
 ]
 
 
 @pytest.mark.parametrize(("spread", "margin", "pseudo", "expected"), NEEDED)
 def test_needed_clusters(spread, margin, pseudo, expected) -> None:
     assert needed_clusters(spread, margin, pseudo) == expected
+
+
+@pytest.mark.parametrize("n", [2, 10, 100])
+def test_what_settles_does_not_grow_where_nothing_has_disagreed_in_few_cases(n) -> None:
+    found = paired([1.0] * n, [1.0] * n, range(n), 0.02)
+    assert found.needed_n is not None
+    many = found.needed_n
+    assert many == 229
+    assert paired([1.0] * many, [1.0] * many, range(many), 0.02).verdict == "equivalent"
+    assert paired([1.0], [1.0], [0], 0.02).needed_n is None
+
+
+def test_what_settles_is_the_same_from_small_and_large_pilots() -> None:
+    rng = np.random.default_rng(12)
+    needed = [
+        np.median([n for _ in range(200) if (n := paired(*clustered_cases(rng, size, 2), margin=0.15).needed_n) is not None])
+        for size in (20, 80)
+    ]
+    assert needed[0] == pytest.approx(needed[1], rel=0.1)
 
 
 MCNEMAR = [

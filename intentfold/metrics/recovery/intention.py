@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from intentfold.intent import normalise
+from intentfold.metrics.obsolete import Wish, retention, wish
 from intentfold.metrics.recovery.matching import Atom, Change, Failed, Matcher, Pairs, atoms, changes
 from intentfold.trajectory import Requirement, Trajectory
 
@@ -23,7 +23,7 @@ class IntentionScore:
     `recovered`, `matched` count gold atoms, `gold` and `predicted` are numbers of atoms; `age` maps the age of a carried
     gold atom (turns since it last changed; 1 to 4, 4 meaning at least 4) to (recovered, all).
     `tiers` counts matched atoms by (gold priority, predicted priority or `missing`).
-    `obsolete` is (retained, opportunities). `changes` counts predicted atoms by (value, priority) against the prediction
+    `obsolete` is (retained, opportunities) by atoms. `changes` counts predicted atoms by (value, priority) against the prediction
     before. `events` is the number of changes of the turn, None for the first.
     """
 
@@ -89,7 +89,7 @@ def _score(
 ) -> list[IntentionScore]:
     scores = []
     born: dict[Atom, int] = {}
-    right_before: list[tuple[Atom, Atom]] = []  # what was recovered at the turn before: (gold, as it was predicted)
+    right_before: list[tuple[Wish, Wish]] = []  # what was recovered at the turn before: (gold, as it was predicted)
     before: Sequence[Requirement] = ()
     for number, (turn, state, match) in enumerate(zip(trajectory.turns, states, matches, strict=True)):
         if turn.intention is None or match is None:
@@ -119,25 +119,14 @@ def _score(
                 events=len(turn.changes) if number else None,
                 age=age,
                 tiers=Counter((str(gold[g].priority), str(mine[p].priority or "missing")) for p, g in match),
-                obsolete=_obsolete(right_before, gold, mine),
+                obsolete=retention(right_before, set(map(_wish, gold)), set(map(_wish, mine))),
                 changes=Counter(changes(atoms(before), mine)),
             )
         )
-        right_before = [(gold[g], mine[p]) for p, g in match if g in right]
+        right_before = [(_wish(gold[g]), _wish(mine[p])) for p, g in match if g in right]
         before = state
     return scores
 
 
-def _obsolete(right_before: Sequence[tuple[Atom, Atom]], gold: Sequence[Atom], mine: Sequence[Atom]) -> tuple[int, int]:
-    """(Retained, opportunities): what was recovered, was then overridden, relaxed or removed, and still stands.
-
-    IntentDelta, appendix F: persistence is exact agreement with the prior prediction. Reading: it is counted by atoms, and
-    a change of priority alone makes nothing obsolete.
-    """
-    active, stands = set(map(_said, gold)), set(map(_said, mine))
-    gone = [_said(predicted) for meant, predicted in right_before if _said(meant) not in active]
-    return sum(said in stands for said in gone), len(gone)
-
-
-def _said(atom: Atom) -> tuple[str, str, str]:
-    return normalise(atom.field), normalise(atom.value), normalise(atom.scope or "")
+def _wish(atom: Atom) -> Wish:
+    return wish(atom.field, atom.value, atom.scope)

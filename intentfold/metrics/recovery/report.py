@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from intentfold.metrics.document import Table
 from intentfold.metrics.recovery.actions import WEIGHTINGS, ActionScore, rank_agreement
 from intentfold.metrics.recovery.intention import MANY, OLD, IntentionScore
 from intentfold.metrics.statistics import Comparison, Interval, interval, paired_ratios
@@ -21,6 +22,8 @@ SHOWN = (
     "atom_recovery, age 1", f"atom_recovery, age {OLD}+", "age_gap",
     "intention_coverage", "action_coverage",
 )  # fmt: skip
+# The metrics whose comparisons are put into words.
+HEADLINES = ("intention_recovery", "action_score")
 # Metrics whose ratio is no share of anything.
 COUNTS = ("obsolete_base_rate",)
 # Differences of two metrics of one arm.
@@ -167,14 +170,20 @@ def agreement_rows(
 
 def table(found: Sequence[RecoveryRow], shown: Sequence[str] = SHOWN) -> str:
     """The shown metrics as a Markdown table, a row a domain and metric, a column an arm."""
+    cells = table_block(found, shown)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (cells.header, ["---"] * len(cells.header), *cells.rows))
+
+
+def table_block(found: Sequence[RecoveryRow], shown: Sequence[str] = SHOWN) -> Table:
+    """The same as a block of a report."""
     arms = list(dict.fromkeys(row.arm for row in found if row.metric in shown))
     cells = {(row.domain, row.metric, row.arm): row for row in found}
-    lines = [f"| domain | metric | {' | '.join(arms)} |", "|---" * (2 + len(arms)) + "|"]
-    for domain in dict.fromkeys(row.domain for row in found):
-        for metric in shown:
-            values = [_cell(cells.get((domain, metric, arm))) for arm in arms]
-            lines.append(f"| {domain} | {metric} | {' | '.join(values)} |")
-    return "\n".join(lines)
+    lines = [
+        (domain, metric, *(_cell(cells.get((domain, metric, arm))) for arm in arms))
+        for domain in dict.fromkeys(row.domain for row in found)
+        for metric in shown
+    ]
+    return Table(("domain", "metric", *arms), tuple(lines))
 
 
 def by_domain(trajectories: Sequence[Trajectory]) -> dict[str, list[int]]:
