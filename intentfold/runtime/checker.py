@@ -64,7 +64,8 @@ class ModelJudge:
     """A language model as the judge, through any backend; the prompts of one output share their trunk.
 
     With a `threshold` (chosen on validation) the verdict is read from the probabilities of the verdicts' first tokens
-    instead of the text, which still gives the reason; the backend must be a `Scorer` then.
+    instead of the text, which still gives the reason; the backend must be a `Scorer` then. Text that is no verdict stays
+    not assessed all the same: the probabilities are shares among three words, whatever else the model would have written.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class ModelJudge:
             return written
         verdicts = [decide(found, self.threshold) for found in probabilities(self.backend, prompts)]
         return [
-            text if text is not None and text.verdict == verdict else Judgement(verdict)
+            text if text is None or text.verdict == verdict else Judgement(verdict)
             for text, verdict in zip(written, verdicts, strict=True)
         ]
 
