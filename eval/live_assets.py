@@ -90,8 +90,10 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    for what, model in {**args.checkers, "learner": args.learner_model, "selector": args.selector_model}.items():
-        if model is not None and (missing := model.missing()):
+    roles: list[tuple[str, Model | None, str | None]] = [(f"checkers.{n}", m, "verdict") for n, m in args.checkers.items()]
+    roles += [("learner_model", args.learner_model, "asset"), ("selector_model", args.selector_model, None)]
+    for what, model, codec in roles:
+        if model is not None and (missing := model.missing(codec)):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)

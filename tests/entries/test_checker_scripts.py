@@ -9,6 +9,7 @@ import pytest
 
 from intentfold.example import Example
 from intentfold.mining.card import dataset_hash
+from intentfold.prompts.stamp import Stamp, StampError, write_stamp
 from intentfold.records import read_jsonl, write_jsonl
 from intentfold.runtime.asset_store import AssetStore
 from intentfold.trace import LearningHistory, Ledger
@@ -128,6 +129,24 @@ def test_bad_arguments_are_named(
         script(path).main(["--out", str(tmp_path / "out"), *flags])
     assert end.value.code == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("role", "stamped"), [("checker", "learner"), ("learner", "checker"), ("checker", "tracker")])
+def test_an_adapter_of_another_role_is_refused_before_any_work(world: Path, tmp_path: Path, role: str, stamped: str) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    for folder, name in ((tmp_path, "config.json"), (adapter, "adapter_config.json")):
+        (folder / name).write_text("{}")
+    write_stamp(adapter, Stamp(stamped, "0123456789abcdef"))  # type: ignore[arg-type]
+    model = json.dumps({"base": str(tmp_path), "adapter": str(adapter)})
+    flags = {
+        "checker": ["--checkers", f'{{"trained": {model}}}'],
+        "learner": ["--learner", "model", "--learner_model", model],
+    }
+    arguments = ["--histories", str(world / "histories"), "--out", str(tmp_path / "out"), *flags[role]]
+    with pytest.raises(StampError, match=f"trained as a {stamped} .* but asked as a {role}"):
+        script("eval/live_assets.py").main(arguments)
     assert not (tmp_path / "out").exists()
 
 
