@@ -197,11 +197,19 @@ class LearningHistory:
         return (*turns, Turn("user", self.exchanges[upto].user))
 
     def step(self, number: int) -> CorrectionStep:
-        """The correction step of exchange `number`, which must be a correction."""
+        """The correction step of exchange `number`, which must be a correction.
+
+        The result after it is the next delivery: a clarification question, which the user's answer follows, is none. Where
+        the budget ran out on a question there is no result, and the output after is empty.
+        """
         if self.exchanges[number].act != "correction":
             raise ValueError(f"history {self.id}: exchange {number} is a {self.exchanges[number].act}, not a correction")
-        before, now = self.exchanges[number - 1], self.exchanges[number]
-        return CorrectionStep(before.output, now.user, now.output, self.messages(number))
+        after = number
+        while self.exchanges[after].output.asks and after + 1 < len(self.exchanges) and self.exchanges[after + 1].act == "answer":
+            after += 1
+        result = self.exchanges[after].output
+        delivered = Output("") if result.asks else result
+        return CorrectionStep(self.exchanges[number - 1].output, self.exchanges[number].user, delivered, self.messages(number))
 
     def corrections(self) -> tuple[int, ...]:
         """Numbers of the exchanges that are corrections."""

@@ -11,7 +11,7 @@ import pytest
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
 from intentfold.construct.corrective.audit import AuditError, audit
 from intentfold.construct.corrective.build import Plan, feedback_mix, report, user_histories
-from intentfold.construct.corrective.interaction import asked, asks, interact
+from intentfold.construct.corrective.interaction import asked, interact
 from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.user import Feedback, Selector, SimulatedUser, specification
 from intentfold.construct.corrective.work import assess, make
@@ -80,12 +80,12 @@ def test_it_points_at_a_discrepancy_where_there_is_one_and_else_states_the_chang
 
 def test_clarification_questions_are_answered_from_the_specification() -> None:
     question = Output("Quick question about the sponsorship note: any wish?")
-    assert asks(question)
+    assert question.asks
     assert asked(question, REVIEW, "train") == "disclosure_last"
     assert SCENARIO.values["sponsor"] in user().answer("disclosure_last").text
     assert user().answer("short_title").raised == ()
     assert asked(Output("What now?"), REVIEW, "train") == ""
-    assert not asks(make(REVIEW, SCENARIO, {}))
+    assert not make(REVIEW, SCENARIO, {}).asks
 
 
 AUDITS = [
