@@ -132,8 +132,9 @@ def outcomes(rates: AgentRates) -> Counter[str]:
     for seed in range(400):
         worker = ScriptedWorker(REVIEW, SCENARIO, "train", rates, random.Random(seed))
         worker.work(Job((Turn("user", "Write."),)))
+        worker.tastes = {name: SCENARIO.values[name] for name in worker.tastes}
         worker.states = {criterion.key: "met" for criterion in REVIEW.criteria} | {"no_hype": "unmet"}
-        finding = Finding(1, 2, f"The script does not use the word {SCENARIO.values['hype']}.", "unmet", "")
+        finding = Finding(1, 2, f"The script uses no words like {SCENARIO.values['hype']}.", "unmet", "")
         output = worker.work(Job((Turn("user", "Write."),), draft=Output("x"), unmet=(finding,)))
         seen[f"hype {worker.states['no_hype']}"] += 1
         found = [assess(REVIEW, SCENARIO, output, criterion.key).verdict for criterion in REVIEW.criteria]
