@@ -292,7 +292,7 @@ class LiveRun:
 
     `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
     it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
-    the checker let the delivery pass; None where there was no checker.
+    the checker let the delivery pass; None where nothing was checked: no checker, or no intent selected for it.
     """
 
     __pydantic_config__ = RECORD

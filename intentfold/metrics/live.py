@@ -67,6 +67,7 @@ def lifts(runs: Sequence[LiveRun], margin: float) -> dict[tuple[str, str, str], 
 def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
     """Every metric of one method over one kind of target."""
     clusters = [run.cluster for run in runs]
+    checked = [float(run.passed is not None) for run in runs]
     passed = [float(bool(run.passed)) for run in runs]
     slipped = [float(bool(run.passed) and not all(run.final)) for run in runs]
     # Requirement-run records whose first candidate fails: the path finding, corrective action, fulfilment.
@@ -84,7 +85,9 @@ def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
     return {
         "satisfaction": mean(averaged(runs, satisfaction)),
         "satisfaction of the first candidate": mean(averaged(runs, lambda run: satisfaction(run, first=True))),
+        "runs in which something was checked": interval(checked, [1.0] * len(runs), clusters),
         "passed with unmet, of all runs": interval(slipped, [1.0] * len(runs), clusters),
+        "passed with unmet, of those checked": interval(slipped, checked, clusters),
         "passed with unmet, of those that pass": interval(slipped, passed, clusters),
         "identified": interval(found, ones, whole),
         "identified and acted on": interval([float(one[2]) for one in records], ones, whole),

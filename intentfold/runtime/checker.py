@@ -127,8 +127,10 @@ class Check:
         return {intent: status(verdicts) for intent, verdicts in found.items()}
 
     @property
-    def passed(self) -> bool:
-        """Whether every finding was read and none is unmet."""
+    def passed(self) -> bool | None:
+        """Whether every finding was read and none is unmet; None where there are none: what was not checked has not passed."""
+        if not self.findings:
+            return None
         return all(finding.verdict in ("met", "not_applicable") for finding in self.findings)
 
 

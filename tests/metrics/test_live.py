@@ -92,3 +92,13 @@ def test_lifts_against_an_independent_computation() -> None:
 def test_a_method_without_a_checker_passes_nothing() -> None:
     found = measures([run("a", "0", "0", passed=None)])
     assert found["passed with unmet, of those that pass"] is None
+    assert found["passed with unmet, of those checked"] is None
+
+
+def test_a_run_in_which_nothing_was_checked_is_no_pass_and_shows() -> None:
+    runs = [run("a", "0", "0", passed=None), run("b", "0", "0"), run("c", "0", "0", passed=False), run("d", "1", "1")]
+    found = {name: None if one is None else one.mean for name, one in measures(runs).items()}
+    assert found["runs in which something was checked"] == pytest.approx(3 / 4)
+    assert found["passed with unmet, of all runs"] == pytest.approx(1 / 4)
+    assert found["passed with unmet, of those checked"] == pytest.approx(1 / 3)
+    assert found["passed with unmet, of those that pass"] == pytest.approx(1 / 2)

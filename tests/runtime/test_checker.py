@@ -111,7 +111,8 @@ def test_a_threshold_makes_no_verdict_of_nonsense(wrote: str, logprobs: list[flo
 
 def test_without_intents_nobody_is_asked() -> None:
     backend = Written({})
-    assert Checker(ModelJudge(backend), ()).check(OUTPUT).findings == ()
+    check = Checker(ModelJudge(backend), ()).check(OUTPUT)
+    assert (check.findings, check.passed) == ((), None)
     assert backend.calls == 0
 
 

@@ -71,6 +71,6 @@ def execute(
         final=tuple(one.verdict != "unmet" for one in final),
         identified=tuple(key in found for key in target.keys),
         acted=tuple(any(later[n] != one for later in assessed[1:]) for n, one in enumerate(first)),
-        passed=None if supply.judge is None else delivery.check.passed,
+        passed=delivery.check.passed,
         revisions=len(delivery.candidates) - 1,
     )
