@@ -19,6 +19,7 @@ from intentfold.asset import Assets
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
+from intentfold.construct.corrective.origins import Origins
 from intentfold.construct.corrective.replay import METHODS, Method, execute
 from intentfold.construct.corrective.targets import KINDS, Kind, targets
 from intentfold.metrics import live
@@ -118,7 +119,7 @@ def main(argv: list[str] | None = None) -> None:
     for assets in learned[0].values():
         if not store.versions(assets.user):
             store.commit(assets)
-    texts = {t: r.key for _, ledger in pairs for r in ledger.requirements for t in (r.requirement, r.fact) if t}
+    origins = Origins(ledger for _, ledger in pairs)
     histories = [history for history, _ in pairs]
     methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
@@ -132,13 +133,14 @@ def main(argv: list[str] | None = None) -> None:
                 name = f"{method}, {checker}" if method == "live_assets" else method
                 said = {"method": name, "kind": f"{target.kind}; {condition}"}
                 for run in range(args.runs):
-                    found.append(execute(target, supplied, rates, texts, **said, run=run, seed=args.seed))
+                    found.append(execute(target, supplied, rates, origins, **said, run=run, seed=args.seed))
     write_jsonl(args.out / "runs.jsonl", found)
     rows: list[Row] = live_rows(found)
     rows += recall_rows(pairs, {user: assets.situations for user, assets in learned[0].items()}, ranker)
     comparisons = live.lifts(found, args.margin)
     rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
     what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
+    what += "".join(f" The findings of {method} cannot all be followed: {why}." for method, why in live.untraced(found).items())
     write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
 

@@ -290,9 +290,11 @@ class Ledger:
 class LiveRun:
     """One execution of one target. Each tuple holds a value an exposed requirement, by the external evaluation.
 
-    `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
+    `first` and `final` say whether the first candidate and the delivery satisfy it; `selected` whether an intent about it was
+    supplied for the task; `identified` whether the checker found
     it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
-    the checker let the delivery pass; None where nothing was checked: no checker, or no intent selected for it.
+    the checker let the delivery pass; None where nothing was checked: no checker, or no intent selected for it. Where it
+    cannot be told which requirements the supplied words are about, `selected` and `identified` are None and `untraced` says why.
     """
 
     __pydantic_config__ = RECORD
@@ -305,7 +307,9 @@ class LiveRun:
     weights: tuple[float, ...]
     first: tuple[bool, ...]
     final: tuple[bool, ...]
-    identified: tuple[bool, ...]
+    selected: tuple[bool, ...] | None
+    identified: tuple[bool, ...] | None
     acted: tuple[bool, ...]
     passed: bool | None
     revisions: int
+    untraced: str = ""
