@@ -49,6 +49,8 @@ class Arguments:
         splits: splits whose users are taken
         methods, kinds: what is compared (live_assets once for each checker), on which kinds of targets, each reported apart
         checkers: who judges, by name; null for the executed checks
+        thresholds: for checkers that judge by probabilities, from which one of unmet on it is unmet, by name (eval/checker.py
+            chooses one on validation and leaves it in reliability.ARM.json)
         learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
         learner_model, selector_model: models of those roles; the selector is lexical by default
         sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
@@ -65,6 +67,7 @@ class Arguments:
     methods: list[Method] = field(default_factory=lambda: list(METHODS))
     kinds: list[Kind] = field(default_factory=lambda: list(KINDS))
     checkers: dict[str, Model | None] = field(default_factory=lambda: {"executed": None})
+    thresholds: dict[str, float] = field(default_factory=dict)
     learner: Literal["oracle", "verbatim", "model"] = "oracle"
     learner_model: Model | None = None
     selector_model: Model | None = None
@@ -85,6 +88,13 @@ class Arguments:
             raise ValueError("learner_model goes with learner 'model'")
         if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
             raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        for name, threshold in self.thresholds.items():
+            model = self.checkers.get(name)
+            if model is None or model.kind != "in_process":
+                raise ValueError(f"thresholds.{name}: expected an in-process model among the checkers {sorted(self.checkers)}")
+            # Above 1 nothing is unmet: that is what is chosen where no threshold lets few enough through.
+            if not 0.0 <= threshold <= 1.001:
+                raise ValueError(f"thresholds.{name}: expected a probability, got {threshold}")
         if not (self.sweep and self.methods and self.kinds and self.checkers):
             raise ValueError("sweep, methods, kinds and checkers must each hold something")
 
@@ -121,7 +131,7 @@ def main(argv: list[str] | None = None) -> None:
             store.commit(assets)
     origins = Origins(ledger for _, ledger in pairs)
     histories = [history for history, _ in pairs]
-    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens)
+    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens, args.thresholds)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
     found: list[LiveRun] = []
     tasks = list(targets(pairs, args.kinds))

@@ -118,6 +118,17 @@ BAD = [
     ),
     ("eval/live_assets.py", ["--histories", "x", "--learner", "model"], "learner_model goes with learner 'model'"),
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
+    (
+        "eval/live_assets.py",
+        ["--histories", "x", "--thresholds", '{"trained": 0.4}'],
+        "thresholds.trained: expected an in-process",
+    ),
+    ("eval/live_assets.py", ["--histories", "x", "--thresholds", '{"executed": 0.4}'], "thresholds.executed: expected an in-"),
+    (
+        "eval/live_assets.py",
+        ["--histories", "x", "--checkers", '{"a": {"base": "b"}}', "--thresholds", '{"a": 40}'],
+        "thresholds.a: expected a probability, got 40",
+    ),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +20,13 @@ from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.replay import METHODS, Supply, execute
 from intentfold.construct.corrective.targets import KINDS, scenario_of, targets
 from intentfold.construct.corrective.work import applies
+from intentfold.dialogue import Output, Turn
 from intentfold.mining.assets import OracleLearner
 from intentfold.runtime.baselines import RuleJudge
+from intentfold.runtime.checker import Checker
+from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.runtime.learner import VerbatimLearner, learn_users
+from intentfold.runtime.roles import Completion
 from intentfold.runtime.selection import LexicalSelector
 
 PLAN = Plan(tuple(FAMILIES), 4, 2, 3, 5, 8, AgentRates(), 0.2, (), 0)
@@ -161,3 +167,26 @@ def test_what_is_of_another_family_is_traced_to_no_requirement_of_this_one(pairs
     assert origins.keys(replace(mine, sources=()), part, history.family) is None
     worded = Requirement(3, ledger.requirements[0].requirement)
     assert origins.keys(replace(mine, sources=()), worded, history.family) == {ledger.requirements[0].key}
+
+
+class Scores:
+    """Writes met, and thinks unmet at 0.4."""
+
+    name = "scores"
+
+    def complete(self, prompts, max_tokens):
+        return [Completion("met", 1, 1, True) for _ in prompts]
+
+    def option_logprobs(self, prompts, options):
+        return [[math.log(share) for share in (0.5, 0.4, 0.1)] for _ in prompts]
+
+
+@pytest.mark.parametrize(("thresholds", "verdict"), [({}, "met"), ({"m": 0.3}, "unmet"), ({"m": 0.5}, "met")])
+def test_a_checker_judges_at_its_threshold_through_the_journal(pairs, tmp_path: Path, thresholds: dict, verdict: str) -> None:
+    train = [pair for pair in pairs if pair[0].wording == "train"]
+    [target] = targets(train[:1], ["replay"])
+    checkers = {"m": JournaledBackend(Scores(), Journal(tmp_path / "completions.jsonl"))}
+    supply = replace(methods(train), checkers=checkers, thresholds=thresholds).supply("live_assets", target, "m")
+    assert supply.judge is not None
+    check = Checker(supply.judge, supply.checked).check(Output("Done."), (Turn("user", "Do it."),))
+    assert {finding.verdict for finding in check.findings} == {verdict}
