@@ -133,6 +133,7 @@ def main(argv: list[str] | None = None) -> None:
     histories = [history for history, _ in pairs]
     methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens, args.thresholds)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
+    idle = {m: f"{m} (cannot move)" for m in methods.idle(next(iter(args.checkers)))}
     found: list[LiveRun] = []
     tasks = list(targets(pairs, args.kinds))
     for rates in args.sweep:
@@ -140,7 +141,7 @@ def main(argv: list[str] | None = None) -> None:
         for target in tqdm(tasks, desc=condition):
             for method, checker in arms:
                 supplied = methods.supply(method, target, checker)
-                name = f"{method}, {checker}" if method == "live_assets" else method
+                name = f"{method}, {checker}" if method == "live_assets" else idle.get(method, method)
                 said = {"method": name, "kind": f"{target.kind}; {condition}"}
                 for run in range(args.runs):
                     found.append(execute(target, supplied, rates, origins, **said, run=run, seed=args.seed))
@@ -151,6 +152,7 @@ def main(argv: list[str] | None = None) -> None:
     rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
     what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
     what += "".join(f" The findings of {method} cannot all be followed: {why}." for method, why in live.untraced(found).items())
+    what += "".join(f" {name} cannot move: {why}." for name, why in methods.idle(next(iter(args.checkers))).items())
     write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
 
@@ -162,7 +164,7 @@ def learn_all(args: Arguments, pairs: Sequence[Pair], backend: Backend | None, *
     def learner(history: LearningHistory) -> Learner:
         if backend is not None:
             return ModelLearner(backend, context=context)
-        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id])
+        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id], context=context)
 
     assets, rejected = learn_users(tqdm([history for history, _ in pairs], desc="assets"), learner)
     if rejected:

@@ -193,7 +193,16 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     sources = {source for situation in store.load(user).situations for source in situation.sources}
     assert sources <= {history.id for history in histories if history.user == user}
     assert sources
-    assert "The agent is scripted: no model" in (tmp_path / "report.md").read_text()
+    report = (tmp_path / "report.md").read_text()
+    assert "The agent is scripted: no model" in report
+    assert "no_explanation cannot move: neither the scripted agent nor the executed checks read explanations." in report
+    assert ("no_explanation (cannot move)", where, "satisfaction") in found
+    assert ("no_explanation", where, "satisfaction") not in found
+    # Notes hold no intents: what they say is not followed, rather than never found.
+    assert found["skill", where, "selected"] is None
+    steps = [found["live_assets, executed", where, name] for name in ("selected", "identified", "identified given selected")]
+    assert 0.5 < steps[0] <= 1.0  # type: ignore[operator]
+    assert steps[1] == pytest.approx(steps[0] * steps[2])  # type: ignore[operator]
 
 
 def test_a_tiny_checker_is_trained_evaluated_and_put_into_the_loop(world: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -208,4 +209,9 @@ def test_a_requirement_whose_value_nobody_has_seen_waits() -> None:
     exchanges = [*history.exchanges[:-1], Exchange("correction", "mend a again", Output("minutes=25"))]
     shown = LearningHistory(1, "h", "user-0-1", "f", "CC0-1.0", "train", "train", tuple(exchanges), "")
     texts = [part.text for i in learn(shown, OracleLearner(hidden)).situation.intents for part in i.requirements]
+    assert texts == ["want a 25", "want b 25", "want c 25"]
+    # Without the results it reads the messages alone, and 25 stands in none of them.
+    assert learn(shown, OracleLearner(hidden, context=False)).situation.intents == ()
+    told = replace(shown, exchanges=(*exchanges[:-1], Exchange("correction", "mend a: 25", Output("done"))))
+    texts = [part.text for i in learn(told, OracleLearner(hidden, context=False)).situation.intents for part in i.requirements]
     assert texts == ["want a 25", "want b 25", "want c 25"]

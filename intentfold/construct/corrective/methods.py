@@ -56,6 +56,19 @@ class Methods:
             intents = without_explanations(intents)
         return Supply(intents, judge=self._judge(method, target, checker), checked=intents)
 
+    def idle(self, checker: str) -> dict[Method, str]:
+        """Ablations that cannot move anything here, and why: what they take away, nobody reads.
+
+        The scripted agent reads no explanations, and the executed checks read none either; assets that were learned without
+        context may be the same.
+        """
+        found: dict[Method, str] = {}
+        if self.checkers[checker] is None:
+            found["no_explanation"] = "neither the scripted agent nor the executed checks read explanations"
+        if self.assets == self.assets_without_context:
+            found["no_context"] = "the same assets were learned without the results"
+        return found
+
     def _judge(self, method: Method, target: Target, checker: str) -> Judge:
         backend = self.checkers[checker]
         if backend is None:

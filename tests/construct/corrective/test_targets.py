@@ -190,3 +190,11 @@ def test_a_checker_judges_at_its_threshold_through_the_journal(pairs, tmp_path: 
     assert supply.judge is not None
     check = Checker(supply.judge, supply.checked).check(Output("Done."), (Turn("user", "Do it."),))
     assert {finding.verdict for finding in check.findings} == {verdict}
+
+
+def test_ablations_that_cannot_move_are_known(pairs) -> None:
+    same = replace(methods(pairs), checkers={"executed": None, "model": Scores()})
+    assert set(same.idle("executed")) == {"no_explanation", "no_context"}
+    assert set(same.idle("model")) == {"no_context"}
+    other = replace(same, assets_without_context={})
+    assert set(other.idle("executed")) == {"no_explanation"}
