@@ -19,6 +19,7 @@ from intentfold.asset import Assets
 from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
+from intentfold.construct.corrective.origins import Origins
 from intentfold.construct.corrective.replay import METHODS, Method, execute
 from intentfold.construct.corrective.targets import KINDS, Kind, targets
 from intentfold.metrics import live
@@ -48,6 +49,8 @@ class Arguments:
         splits: splits whose users are taken
         methods, kinds: what is compared (live_assets once for each checker), on which kinds of targets, each reported apart
         checkers: who judges, by name; null for the executed checks
+        thresholds: for checkers that judge by probabilities, from which one of unmet on it is unmet, by name (eval/checker.py
+            chooses one on validation and leaves it in reliability.ARM.json)
         learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
         learner_model, selector_model: models of those roles; the selector is lexical by default
         sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
@@ -63,6 +66,7 @@ class Arguments:
     methods: list[Method] = field(default_factory=lambda: list(METHODS))
     kinds: list[Kind] = field(default_factory=lambda: list(KINDS))
     checkers: dict[str, Model | None] = field(default_factory=lambda: {"executed": None})
+    thresholds: dict[str, float] = field(default_factory=dict)
     learner: Literal["oracle", "verbatim", "model"] = "oracle"
     learner_model: Model | None = None
     selector_model: Model | None = None
@@ -84,14 +88,23 @@ class Arguments:
             raise ValueError("learner_model goes with learner 'model'")
         if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
             raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        for name, threshold in self.thresholds.items():
+            model = self.checkers.get(name)
+            if model is None or model.kind != "in_process":
+                raise ValueError(f"thresholds.{name}: expected an in-process model among the checkers {sorted(self.checkers)}")
+            # Above 1 nothing is unmet: that is what is chosen where no threshold lets few enough through.
+            if not 0.0 <= threshold <= 1.001:
+                raise ValueError(f"thresholds.{name}: expected a probability, got {threshold}")
         if not (self.sweep and self.methods and self.kinds and self.checkers):
             raise ValueError("sweep, methods, kinds and checkers must each hold something")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    for what, model in {**args.checkers, "learner": args.learner_model, "selector": args.selector_model}.items():
-        if model is not None and (missing := model.missing()):
+    roles: list[tuple[str, Model | None, str | None]] = [(f"checkers.{n}", m, "verdict") for n, m in args.checkers.items()]
+    roles += [("learner_model", args.learner_model, "asset"), ("selector_model", args.selector_model, None)]
+    for what, model, codec in roles:
+        if model is not None and (missing := model.missing(codec)):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)
@@ -116,10 +129,11 @@ def main(argv: list[str] | None = None) -> None:
     for assets in learned[0].values():
         if not store.versions(assets.user):
             store.commit(assets)
-    texts = {t: r.key for _, ledger in pairs for r in ledger.requirements for t in (r.requirement, r.fact) if t}
+    origins = Origins(ledger for _, ledger in pairs)
     histories = [history for history, _ in pairs]
-    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens)
+    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens, args.thresholds)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
+    idle = {m: f"{m} (cannot move)" for m in methods.idle(next(iter(args.checkers)))}
     found: list[LiveRun] = []
     tasks = list(targets(pairs, args.kinds))
     for rates in args.sweep:
@@ -127,16 +141,18 @@ def main(argv: list[str] | None = None) -> None:
         for target in tqdm(tasks, desc=condition):
             for method, checker in arms:
                 supplied = methods.supply(method, target, checker)
-                name = f"{method}, {checker}" if method == "live_assets" else method
+                name = f"{method}, {checker}" if method == "live_assets" else idle.get(method, method)
                 said = {"method": name, "kind": f"{target.kind}; {condition}"}
                 for run in range(args.runs):
-                    found.append(execute(target, supplied, rates, texts, **said, run=run, seed=args.seed))
+                    found.append(execute(target, supplied, rates, origins, **said, run=run, seed=args.seed))
     write_jsonl(args.out / "runs.jsonl", found)
     rows: list[Row] = live_rows(found)
     rows += recall_rows(pairs, {user: assets.situations for user, assets in learned[0].items()}, ranker)
     comparisons = live.lifts(found, args.margin)
     rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
     what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
+    what += "".join(f" The findings of {method} cannot all be followed: {why}." for method, why in live.untraced(found).items())
+    what += "".join(f" {name} cannot move: {why}." for name, why in methods.idle(next(iter(args.checkers))).items())
     write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
 
@@ -148,7 +164,7 @@ def learn_all(args: Arguments, pairs: Sequence[Pair], backend: Backend | None, *
     def learner(history: LearningHistory) -> Learner:
         if backend is not None:
             return ModelLearner(backend, context=context)
-        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id])
+        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id], context=context)
 
     assets, rejected = learn_users(tqdm([history for history, _ in pairs], desc="assets"), learner)
     if rejected:

@@ -70,6 +70,11 @@ class Output:
         """Whether there is nothing in it."""
         return not (self.reply.strip() or self.calls or any(file.text.strip() for file in self.files))
 
+    @property
+    def asks(self) -> bool:
+        """Whether it is a clarification question: words alone, and a question at their end."""
+        return not self.calls and not self.files and self.reply.rstrip().endswith("?")
+
     def text(self) -> str:
         """All that can be read in it, a piece a line: the reply, the calls, the files."""
         calls = [f"{c.name} {' '.join(f'{k}={v}' for k, v in c.arguments.items())} {c.result}" for c in self.calls]

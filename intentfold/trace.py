@@ -197,11 +197,19 @@ class LearningHistory:
         return (*turns, Turn("user", self.exchanges[upto].user))
 
     def step(self, number: int) -> CorrectionStep:
-        """The correction step of exchange `number`, which must be a correction."""
+        """The correction step of exchange `number`, which must be a correction.
+
+        The result after it is the next delivery: a clarification question, which the user's answer follows, is none. Where
+        the budget ran out on a question there is no result, and the output after is empty.
+        """
         if self.exchanges[number].act != "correction":
             raise ValueError(f"history {self.id}: exchange {number} is a {self.exchanges[number].act}, not a correction")
-        before, now = self.exchanges[number - 1], self.exchanges[number]
-        return CorrectionStep(before.output, now.user, now.output, self.messages(number))
+        after = number
+        while self.exchanges[after].output.asks and after + 1 < len(self.exchanges) and self.exchanges[after + 1].act == "answer":
+            after += 1
+        result = self.exchanges[after].output
+        delivered = Output("") if result.asks else result
+        return CorrectionStep(self.exchanges[number - 1].output, self.exchanges[number].user, delivered, self.messages(number))
 
     def corrections(self) -> tuple[int, ...]:
         """Numbers of the exchanges that are corrections."""
@@ -282,9 +290,11 @@ class Ledger:
 class LiveRun:
     """One execution of one target. Each tuple holds a value an exposed requirement, by the external evaluation.
 
-    `first` and `final` say whether the first candidate and the delivery satisfy it; `identified` whether the checker found
+    `first` and `final` say whether the first candidate and the delivery satisfy it; `selected` whether an intent about it was
+    supplied for the task; `identified` whether the checker found
     it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
-    the checker let the delivery pass; None where there was no checker.
+    the checker let the delivery pass; None where nothing was checked: no checker, or no intent selected for it. Where it
+    cannot be told which requirements the supplied words are about, `selected` and `identified` are None and `untraced` says why.
     """
 
     __pydantic_config__ = RECORD
@@ -297,7 +307,9 @@ class LiveRun:
     weights: tuple[float, ...]
     first: tuple[bool, ...]
     final: tuple[bool, ...]
-    identified: tuple[bool, ...]
+    selected: tuple[bool, ...] | None
+    identified: tuple[bool, ...] | None
     acted: tuple[bool, ...]
     passed: bool | None
     revisions: int
+    untraced: str = ""

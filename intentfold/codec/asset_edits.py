@@ -20,6 +20,8 @@ from intentfold.asset import AssetEdit, AssetOp, Situation
 from intentfold.codec.escape import escape, split_unescaped, unescape
 from intentfold.intent import Rejected
 
+# Version of how situations and edits are written: a model trained on one cannot read another.
+LINES = "1"
 NONE = "NONE"
 MAX_LINES = 100
 _LINE = re.compile(r"(EXPLAIN|REQUIRE|REVISE|FACT|WITHDRAW) (\+?)(\d{1,6})(?:: (.*))?")

@@ -132,7 +132,12 @@ def ece(judged: Sequence[Judged]) -> float | None:
 
 
 def decided(judged: Judged, threshold: float) -> Judged:
-    """The question with its verdict by probabilities: unmet from `threshold` on, else the likelier of the other two."""
+    """The question with its verdict by probabilities: unmet from `threshold` on, else the likelier of the other two.
+
+    What could not be read stays not assessed, as it does at run time.
+    """
+    if judged.said is None:
+        return judged
     verdict = decide(judged.probabilities, threshold)
     return Judged(
         judged.id,

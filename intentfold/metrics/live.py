@@ -64,32 +64,67 @@ def lifts(runs: Sequence[LiveRun], margin: float) -> dict[tuple[str, str, str], 
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """How far one requirement that the first candidate fails came: each step holds with those before it.
+
+    `fulfilled_anyhow` is fulfilled after it was identified, by corrective action or without.
+    """
+
+    cluster: str
+    selected: bool
+    identified: bool
+    acted: bool
+    fulfilled: bool
+    fulfilled_anyhow: bool
+
+
+def untraced(runs: Sequence[LiveRun]) -> dict[str, str]:
+    """By method, why the findings of some of its runs cannot be followed: the first reason that occurs."""
+    found: dict[str, str] = {}
+    for run in runs:
+        if run.untraced:
+            found.setdefault(run.method, run.untraced)
+    return found
+
+
 def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
     """Every metric of one method over one kind of target."""
     clusters = [run.cluster for run in runs]
+    checked = [float(run.passed is not None) for run in runs]
     passed = [float(bool(run.passed)) for run in runs]
     slipped = [float(bool(run.passed) and not all(run.final)) for run in runs]
-    # Requirement-run records whose first candidate fails: the path finding, corrective action, fulfilment.
+    # Requirement-run records whose first candidate fails: the path selection, finding, corrective action, fulfilment.
     records = [
-        (run.cluster, identified, identified and acted, identified and acted and final, final)
+        _Path(run.cluster, selected, identified, identified and acted, identified and acted and final, identified and final)
         for run in runs
-        for first, final, identified, acted in zip(run.first, run.final, run.identified, run.acted, strict=True)
+        if run.selected is not None and run.identified is not None
+        for first, final, selected, identified, acted in zip(
+            run.first, run.final, run.selected, run.identified, run.acted, strict=True
+        )
         if not first
     ]
-    whole, ones = [cluster for cluster, *_ in records], [1.0] * len(records)
-    found = [float(one[1]) for one in records]
+    whole, ones = [one.cluster for one in records], [1.0] * len(records)
+    chosen = [float(one.selected) for one in records]
+    found = [float(one.identified) for one in records]
+    untraced = [float(run.selected is None) for run in runs]
     twice = [some for some in by_target(runs).values() if len(some) == 2]
     pairs = [(a.cluster, x and y) for a, b in twice for x, y in zip(a.final, b.final, strict=True)]
     gaps = [abs(satisfaction(a) - satisfaction(b)) for a, b in twice]
     return {
         "satisfaction": mean(averaged(runs, satisfaction)),
         "satisfaction of the first candidate": mean(averaged(runs, lambda run: satisfaction(run, first=True))),
+        "runs in which something was checked": interval(checked, [1.0] * len(runs), clusters),
         "passed with unmet, of all runs": interval(slipped, [1.0] * len(runs), clusters),
+        "passed with unmet, of those checked": interval(slipped, checked, clusters),
         "passed with unmet, of those that pass": interval(slipped, passed, clusters),
+        "selected": interval(chosen, ones, whole),
         "identified": interval(found, ones, whole),
-        "identified and acted on": interval([float(one[2]) for one in records], ones, whole),
-        "identified, acted on, fulfilled": interval([float(one[3]) for one in records], ones, whole),
-        "fulfilled given identified": interval([float(one[1] and one[4]) for one in records], found, whole),
+        "identified given selected": interval([float(one.selected and one.identified) for one in records], chosen, whole),
+        "identified and acted on": interval([float(one.acted) for one in records], ones, whole),
+        "identified, acted on, fulfilled": interval([float(one.fulfilled) for one in records], ones, whole),
+        "fulfilled given identified": interval([float(one.fulfilled_anyhow) for one in records], found, whole),
+        "runs whose findings cannot be followed": interval(untraced, [1.0] * len(runs), clusters),
         "requirements met in both runs": interval([float(ok) for _, ok in pairs], [1.0] * len(pairs), [c for c, _ in pairs]),
         "difference between two runs": interval(gaps, [1.0] * len(gaps), [a.cluster for a, _ in twice]),
         "revisions": interval([float(r.revisions) for r in runs], [1.0] * len(runs), clusters, proportion=False),

@@ -18,13 +18,14 @@ from intentfold.trace import LearningHistory, Ledger
 class OracleLearner:
     """No model: writes the right edits of each step of one history, because it is shown its ledger.
 
-    It learns what the user's messages have raised up to the step and nothing that stayed private.
+    It learns what the user's messages have raised up to the step and nothing that stayed private. Without `context` it reads
+    the messages alone and not the results (an ablation of LiveAsset, 4.4.1).
     """
 
     name = "oracle"
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, ledger: Ledger, *, context: bool = True) -> None:
+        self.ledger, self.context = ledger, context
 
     def edits(self, situation: Situation, step: CorrectionStep) -> tuple[tuple[AssetEdit, ...], tuple[Rejected, ...]]:
         """An intent for each requirement that was raised and is not yet held, with its fact where the user told it.
@@ -32,7 +33,8 @@ class OracleLearner:
         A requirement waits until every value in its words can be read in the user's messages or in the step's results
         (design D3: more would teach invention).
         """
-        readable = "\n".join((*step.messages.values(), step.before.text(), step.after.text()))
+        results = (step.before.text(), step.after.text()) if self.context else ()
+        readable = "\n".join((*step.messages.values(), *results))
         known = {part.text for intent in situation.intents for part in intent.parts}
         edits: list[AssetEdit] = []
         intents = 0

@@ -106,7 +106,7 @@ def _own(pair: Pair, turn: int, intents: Sequence[ContextualIntent]) -> Iterator
 
 def _kind(ledger: Ledger, turn: int, now: Assessment, then: Assessment | None) -> tuple[Mining | None, int]:
     """What an assessment is an example of, and how hard it is; None for what no correction is about."""
-    raised_now = now.key in ledger.raised[turn]
+    raised_now = any(now.key in ledger.raised[said] for said in _said_since(ledger, turn))
     drew = turn + 1 < len(ledger.raised) and now.key in ledger.raised[turn + 1]
     if now.verdict == "not_applicable":
         return "not_applicable", 2
@@ -120,6 +120,14 @@ def _kind(ledger: Ledger, turn: int, now: Assessment, then: Assessment | None) -
     if now.manner != "plain" or (raised_now and then is not None):
         return "hard_negative", 3
     return ("unmet", 1) if drew else (None, 0)
+
+
+def _said_since(ledger: Ledger, turn: int) -> range:
+    """The messages since the delivery before that of `turn`: its own, and those before clarification questions."""
+    first = turn
+    while first and not ledger.assessments[first - 1]:
+        first -= 1
+    return range(first, turn + 1)
 
 
 def _requirement(ledger: Ledger, part: Part) -> PrivateRequirement:

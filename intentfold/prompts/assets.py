@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intentfold.asset import AssetEdit, Situation
-from intentfold.codec.asset_edits import encode_asset_edits, situation_lines
+from intentfold.codec.asset_edits import LINES, encode_asset_edits, situation_lines
 from intentfold.codec.escape import escape
 from intentfold.dialogue import CorrectionStep, Dialogue, Output, Turn
-from intentfold.prompts.checker import checker_trunk
+from intentfold.prompts.checker import TRUNK, checker_trunk
 from intentfold.records import content_hash
 
 LEARN = "Write the edits to the user's intents."
 _LEARN = "Intents:\n{assets}\nUser said:\n{messages}\nBefore:\n{before}Correction: {correction}\nAfter:\n{after}{privileged}"
+_FIRST = "  nothing before"
+_HIDDEN = "  not shown\n"
 DESCRIBE = (
     "Describe in one sentence the situation in which the user has these intents: the kind of request, the outcome that is "
     "expected, and why. Write the sentence alone."
@@ -34,18 +36,18 @@ def learner_prompt(
     earlier = list(step.messages.values())[:-1]
     content = _LEARN.format(
         assets=situation_lines(situation),
-        messages="\n".join(f"  {escape(message)}" for message in earlier) or "  nothing before",
-        before=_shown(step.before) if context else "  not shown\n",
+        messages="\n".join(f"  {escape(message)}" for message in earlier) or _FIRST,
+        before=_shown(step.before) if context else _HIDDEN,
         correction=escape(step.correction),
-        after=(_shown(step.after) if context else "  not shown\n").rstrip("\n"),
+        after=(_shown(step.after) if context else _HIDDEN).rstrip("\n"),
         privileged=right,
     )
     return Turn("system", LEARN), Turn("user", content)
 
 
 def learner_template_hash() -> str:
-    """Identity of the learner's template."""
-    return content_hash("\x00".join((LEARN, _LEARN)))
+    """Identity of the learner's template: its own words, those of the results in it, and how assets and edits are written."""
+    return content_hash("\x00".join((LEARN, _LEARN, _FIRST, _HIDDEN, *TRUNK, LINES)))
 
 
 def describer_prompt(situation: Situation, requests: Sequence[str]) -> Dialogue:

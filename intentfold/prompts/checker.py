@@ -7,31 +7,42 @@ escaped: none of it can pass for a part of the template or a chat-template token
 
 from __future__ import annotations
 
-from intentfold.asset import ContextualIntent, Fact, Part
+from intentfold.asset import ContextualIntent, Fact, Part, Requirement
 from intentfold.codec.escape import escape
 from intentfold.codec.verdict import VERDICTS, Judgement, encode_verdict
-from intentfold.dialogue import Dialogue, Output, Turn
+from intentfold.dialogue import Dialogue, Observation, Output, Turn
 from intentfold.records import content_hash
 
 SYSTEM = "Judge one requirement: met, unmet: why, or not applicable."
+# Version of how what is shown is escaped, indented and joined: a model trained on one cannot read another.
+LINES = "1"
 _NAMES = {"user": "User", "assistant": "Agent", "system": "System"}
+_TURN = "{name}:\n{text}\n"
+_CALL = "Call {name}: {arguments} -> {result}\n"
+_ARGUMENT = "{name}={value}"
+_FILE = "File {path}:\n{text}\n"
 _LAYOUT = "{dialogue}Reply:\n{reply}\n{calls}{files}"
+_WHY = "Why: {explanation}\n"
+_KINDS = {Fact: "Fact", Requirement: "Requirement"}
+_QUOTATION = " (the user: {words})"
 _QUESTION = "{why}{kind}: {text}{quotation}{privileged}"
+# Everything that a trunk holds beside what is shown in it; the learner's prompt is made of trunks too.
+TRUNK = (LINES, *(f"{role} {name}" for role, name in _NAMES.items()), _TURN, _CALL, _ARGUMENT, _FILE, _LAYOUT)
 
 
 def checker_trunk(dialogue: Dialogue, output: Output) -> str:
     """What every question about this output begins with."""
-    calls = "".join(
-        f"Call {escape(call.name)}: {escape('; '.join(f'{k}={v}' for k, v in call.arguments.items()))} -> {escape(call.result)}\n"
-        for call in output.calls
-    )
-    files = "".join(f"File {escape(file.path)}:\n{_indented(file.text)}\n" for file in output.files)
     return _LAYOUT.format(
-        dialogue="".join(f"{_NAMES[turn.role]}:\n{_indented(turn.content)}\n" for turn in dialogue),
+        dialogue="".join(_TURN.format(name=_NAMES[turn.role], text=_indented(turn.content)) for turn in dialogue),
         reply=_indented(output.reply),
-        calls=calls,
-        files=files,
+        calls="".join(map(_call, output.calls)),
+        files="".join(_FILE.format(path=escape(file.path), text=_indented(file.text)) for file in output.files),
     )
+
+
+def _call(call: Observation) -> str:
+    arguments = "; ".join(_ARGUMENT.format(name=name, value=value) for name, value in call.arguments.items())
+    return _CALL.format(name=escape(call.name), arguments=escape(arguments), result=escape(call.result))
 
 
 def checker_prompt(
@@ -48,12 +59,11 @@ def checker_prompt(
     Without `explanation` the checker does not learn when the intent applies (an ablation of LiveAsset, 4.4.1).
     `privileged` puts the right verdict into the prompt, for a self-teacher.
     """
-    fact = isinstance(part, Fact)
     question = _QUESTION.format(
-        why=f"Why: {escape(intent.explanation)}\n" if explanation and intent.explanation else "",
-        kind="Fact" if fact else "Requirement",
+        why=_WHY.format(explanation=escape(intent.explanation)) if explanation and intent.explanation else "",
+        kind=_KINDS[type(part)],
         text=escape(part.text),
-        quotation=f" (the user: {escape(part.quotation.text)})" if isinstance(part, Fact) else "",
+        quotation=_QUOTATION.format(words=escape(part.quotation.text)) if isinstance(part, Fact) else "",
         privileged="" if privileged is None else f"\nRight answer: {encode_verdict(privileged)}",
     )
     return Turn("system", SYSTEM), Turn("user", checker_trunk(dialogue, output) + question)
@@ -61,7 +71,7 @@ def checker_prompt(
 
 def checker_template_hash() -> str:
     """Identity of the template; it travels in every example and adapter."""
-    return content_hash("\x00".join((SYSTEM, _LAYOUT, _QUESTION, *VERDICTS.values())))
+    return content_hash("\x00".join((SYSTEM, *TRUNK, _WHY, *_KINDS.values(), _QUOTATION, _QUESTION, *VERDICTS.values())))
 
 
 def _indented(text: str) -> str:

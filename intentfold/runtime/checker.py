@@ -64,15 +64,24 @@ class ModelJudge:
     """A language model as the judge, through any backend; the prompts of one output share their trunk.
 
     With a `threshold` (chosen on validation) the verdict is read from the probabilities of the verdicts' first tokens
-    instead of the text, which still gives the reason; the backend must be a `Scorer` then.
+    instead of the text, which still gives the reason; the backend, or `scorer` where that is another, must be a `Scorer`.
+    Text that is no verdict stays not assessed all the same: the probabilities are shares among three words, whatever else
+    the model would have written.
     """
 
     def __init__(
-        self, backend: Backend, *, explanation: bool = True, threshold: float | None = None, max_tokens: int = MAX_TOKENS
+        self,
+        backend: Backend,
+        *,
+        explanation: bool = True,
+        threshold: float | None = None,
+        scorer: object = None,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
-        if threshold is not None and not isinstance(backend, Scorer):
-            raise ValueError(f"threshold: the backend {backend.name} gives no probabilities")
         self.backend, self.explanation, self.threshold, self.max_tokens = backend, explanation, threshold, max_tokens
+        self.scorer = backend if scorer is None else scorer
+        if threshold is not None and not isinstance(self.scorer, Scorer):
+            raise ValueError(f"threshold: the backend {backend.name} gives no probabilities")
 
     @property
     def name(self) -> str:
@@ -83,11 +92,11 @@ class ModelJudge:
         """Judgements as the model wrote them; text that is no verdict is None."""
         prompts = [checker_prompt(dialogue, output, q.intent, q.part, explanation=self.explanation) for q in questions]
         written = [decode_verdict(completion.text) for completion in self.backend.complete(prompts, self.max_tokens)]
-        if self.threshold is None or not isinstance(self.backend, Scorer):
+        if self.threshold is None or not isinstance(self.scorer, Scorer):
             return written
-        verdicts = [decide(found, self.threshold) for found in probabilities(self.backend, prompts)]
+        verdicts = [decide(found, self.threshold) for found in probabilities(self.scorer, prompts)]
         return [
-            text if text is not None and text.verdict == verdict else Judgement(verdict)
+            text if text is None or text.verdict == verdict else Judgement(verdict)
             for text, verdict in zip(written, verdicts, strict=True)
         ]
 
@@ -126,8 +135,10 @@ class Check:
         return {intent: status(verdicts) for intent, verdicts in found.items()}
 
     @property
-    def passed(self) -> bool:
-        """Whether every finding was read and none is unmet."""
+    def passed(self) -> bool | None:
+        """Whether every finding was read and none is unmet; None where there are none: what was not checked has not passed."""
+        if not self.findings:
+            return None
         return all(finding.verdict in ("met", "not_applicable") for finding in self.findings)
 
 

@@ -10,6 +10,7 @@ import pytest
 from intentfold.example import Example
 from intentfold.metrics.checker_report import METRICS
 from intentfold.mining.card import dataset_hash
+from intentfold.prompts.stamp import Stamp, StampError, write_stamp
 from intentfold.records import read_jsonl, write_jsonl
 from intentfold.runtime.asset_store import AssetStore
 from intentfold.trace import LearningHistory, Ledger
@@ -125,6 +126,17 @@ BAD = [
     ("eval/live_assets.py", ["--histories", "x", "--checkers", '{"a/b": null}'], "checkers: a name is made of letters"),
     ("eval/live_assets.py", ["--histories", "x", "--learner", "model"], "learner_model goes with learner 'model'"),
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
+    (
+        "eval/live_assets.py",
+        ["--histories", "x", "--thresholds", '{"trained": 0.4}'],
+        "thresholds.trained: expected an in-process",
+    ),
+    ("eval/live_assets.py", ["--histories", "x", "--thresholds", '{"executed": 0.4}'], "thresholds.executed: expected an in-"),
+    (
+        "eval/live_assets.py",
+        ["--histories", "x", "--checkers", '{"a": {"base": "b"}}', "--thresholds", '{"a": 40}'],
+        "thresholds.a: expected a probability, got 40",
+    ),
 ]
 
 
@@ -136,6 +148,24 @@ def test_bad_arguments_are_named(
         script(path).main(["--out", str(tmp_path / "out"), *flags])
     assert end.value.code == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("role", "stamped"), [("checker", "learner"), ("learner", "checker"), ("checker", "tracker")])
+def test_an_adapter_of_another_role_is_refused_before_any_work(world: Path, tmp_path: Path, role: str, stamped: str) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    for folder, name in ((tmp_path, "config.json"), (adapter, "adapter_config.json")):
+        (folder / name).write_text("{}")
+    write_stamp(adapter, Stamp(stamped, "0123456789abcdef"))  # type: ignore[arg-type]
+    model = json.dumps({"base": str(tmp_path), "adapter": str(adapter)})
+    flags = {
+        "checker": ["--checkers", f'{{"trained": {model}}}'],
+        "learner": ["--learner", "model", "--learner_model", model],
+    }
+    arguments = ["--histories", str(world / "histories"), "--out", str(tmp_path / "out"), *flags[role]]
+    with pytest.raises(StampError, match=f"trained as a {stamped} .* but asked as a {role}"):
+        script("eval/live_assets.py").main(arguments)
     assert not (tmp_path / "out").exists()
 
 
@@ -181,7 +211,16 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     sources = {source for situation in store.load(user).situations for source in situation.sources}
     assert sources <= {history.id for history in histories if history.user == user}
     assert sources
-    assert "The agent is scripted: no model" in (tmp_path / "report.md").read_text()
+    report = (tmp_path / "report.md").read_text()
+    assert "The agent is scripted: no model" in report
+    assert "no_explanation cannot move: neither the scripted agent nor the executed checks read explanations." in report
+    assert ("no_explanation (cannot move)", where, "satisfaction") in found
+    assert ("no_explanation", where, "satisfaction") not in found
+    # Notes hold no intents: what they say is not followed, rather than never found.
+    assert found["skill", where, "selected"] is None
+    steps = [found["live_assets, executed", where, name] for name in ("selected", "identified", "identified given selected")]
+    assert 0.5 < steps[0] <= 1.0  # type: ignore[operator]
+    assert steps[1] == pytest.approx(steps[0] * steps[2])  # type: ignore[operator]
 
 
 def test_a_tiny_checker_is_trained_evaluated_and_put_into_the_loop(world: Path, tmp_path: Path) -> None:

@@ -136,6 +136,8 @@ def test_the_threshold_lets_few_through_and_finds_as_many_as_it_can() -> None:
         found = mean(false_unmet(at))
         assert found is not None
         assert found <= allowed
+    unread = Judged("q", "u", "met", None, "", "", (0.9, 0.1, 0.0))
+    assert decided(unread, 0.5).said is decided(unread, 0.05).said is None
     assert choose_threshold(judged("-+", "++", [(0.9, 0.1, 0.0), (0.0, 1.0, 0.0)]), 0.0) > 1.0
     with pytest.raises(ValueError, match="a threshold needs probabilities"):
         choose_threshold(judged("-+", "++"), 0.05)

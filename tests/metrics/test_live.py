@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from intentfold.metrics.live import lift, lifts, measures, satisfaction
+from intentfold.metrics.live import lift, lifts, measures, satisfaction, untraced
 from intentfold.trace import LiveRun
 
 
@@ -24,10 +24,12 @@ def run(target: str, first: str, final: str, **rest) -> LiveRun:
         weights=rest.get("weights", (1.0,) * len(first)),
         first=bits(first),
         final=bits(final),
-        identified=bits(rest.get("identified", nothing)),
+        selected=None if rest.get("untraced") else bits(rest.get("selected", "1" * len(first))),
+        identified=None if rest.get("untraced") else bits(rest.get("identified", nothing)),
         acted=bits(rest.get("acted", nothing)),
         passed=rest.get("passed", True),
         revisions=rest.get("revisions", 0),
+        untraced=rest.get("untraced", ""),
     )
 
 
@@ -63,6 +65,22 @@ def test_the_path_of_what_the_first_candidate_fails() -> None:
     assert found["revisions"] == pytest.approx(0.5)
 
 
+def test_selection_is_the_first_step_of_the_path() -> None:
+    runs = [
+        # the first is met at once; of four that fail, two were selected, one of them found
+        run("a", "10000", "11001", selected="10110", identified="00100"),
+        run("b", "00", "00", cluster="v", untraced="notes hold no intents", method="skill"),
+    ]
+    found = {name: None if one is None else (one.mean, one.n) for name, one in measures(runs).items()}
+    assert found["selected"] == (pytest.approx(2 / 4), 4)
+    assert found["identified"] == (pytest.approx(1 / 4), 4)
+    assert found["identified given selected"] == (pytest.approx(1 / 2), 2)
+    assert found["runs whose findings cannot be followed"] == (pytest.approx(1 / 2), 2)
+    assert untraced(runs) == {"skill": "notes hold no intents"}
+    alone = measures(runs[1:])
+    assert [alone[name] for name in ("selected", "identified", "identified given selected")] == [None] * 3
+
+
 def test_requirements_met_in_both_runs() -> None:
     runs = [run("a", "00", "10"), run("a", "00", "11", run=1)]
     found = measures(runs)["requirements met in both runs"]
@@ -92,3 +110,13 @@ def test_lifts_against_an_independent_computation() -> None:
 def test_a_method_without_a_checker_passes_nothing() -> None:
     found = measures([run("a", "0", "0", passed=None)])
     assert found["passed with unmet, of those that pass"] is None
+    assert found["passed with unmet, of those checked"] is None
+
+
+def test_a_run_in_which_nothing_was_checked_is_no_pass_and_shows() -> None:
+    runs = [run("a", "0", "0", passed=None), run("b", "0", "0"), run("c", "0", "0", passed=False), run("d", "1", "1")]
+    found = {name: None if one is None else one.mean for name, one in measures(runs).items()}
+    assert found["runs in which something was checked"] == pytest.approx(3 / 4)
+    assert found["passed with unmet, of all runs"] == pytest.approx(1 / 4)
+    assert found["passed with unmet, of those checked"] == pytest.approx(1 / 3)
+    assert found["passed with unmet, of those that pass"] == pytest.approx(1 / 2)

@@ -98,6 +98,21 @@ def test_kinds_and_labels_of_a_history_worked_by_hand() -> None:
     assert whole.startswith("User:\n  do it\nAgent:\n  out 0\nUser:\n  mend a\nAgent:\n  out 1\nUser:\n  mend b")
 
 
+def test_a_question_between_a_correction_and_its_fix_hides_neither() -> None:
+    """`a` is raised, the agent asks something, and then delivers: it was fixed by that correction, not kept."""
+    history, ledger = hand_made()
+    said = [
+        *history.exchanges[:1],
+        Exchange("correction", "mend a", Output("Which?")),
+        Exchange("answer", "none", Output("out 1")),
+    ]
+    asked = LearningHistory(1, "h", "user-0-1", "f", "CC0-1.0", "train", "train", tuple(said), "")
+    found = (ledger.assessments[0], (), ledger.assessments[1])
+    whole = Ledger(1, "h", "f", 0, ledger.requirements, found, ((), ("a",), ()), ((),) * 3, ((),) * 3)
+    kinds = {(c.turn, c.part.text): c.kind for c in candidates([(asked, whole)], random.Random(0))}
+    assert kinds == {(0, "want a"): "unmet", (2, "want a"): "fixed"}
+
+
 def test_labels_are_those_of_checks_run_again(pairs) -> None:
     for candidate in candidates(pairs, random.Random(0), foreign=0):
         history, ledger = candidate.pair
@@ -196,4 +211,9 @@ def test_a_requirement_whose_value_nobody_has_seen_waits() -> None:
     exchanges = [*history.exchanges[:-1], Exchange("correction", "mend a again", Output("minutes=25"))]
     shown = LearningHistory(1, "h", "user-0-1", "f", "CC0-1.0", "train", "train", tuple(exchanges), "")
     texts = [part.text for i in learn(shown, OracleLearner(hidden)).situation.intents for part in i.requirements]
+    assert texts == ["want a 25", "want b 25", "want c 25"]
+    # Without the results it reads the messages alone, and 25 stands in none of them.
+    assert learn(shown, OracleLearner(hidden, context=False)).situation.intents == ()
+    told = replace(shown, exchanges=(*exchanges[:-1], Exchange("correction", "mend a: 25", Output("done"))))
+    texts = [part.text for i in learn(told, OracleLearner(hidden, context=False)).situation.intents for part in i.requirements]
     assert texts == ["want a 25", "want b 25", "want c 25"]

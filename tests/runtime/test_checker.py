@@ -78,9 +78,41 @@ def test_a_checker_that_answers_nonsense_has_assessed_nothing(nonsense: str) -> 
     assert not check.passed
 
 
+class Sure(Written):
+    """Also tells log-probabilities of met, unmet and not applicable: the same for every prompt."""
+
+    def __init__(self, answers: dict[str, str], logprobs: list[float]) -> None:
+        super().__init__(answers)
+        self.logprobs = logprobs
+
+    def option_logprobs(self, prompts, options):
+        return [self.logprobs for _ in prompts]
+
+
+AT_A_THRESHOLD = [
+    # what it wrote, log-probabilities of (met, unmet, not applicable), verdict at 0.5
+    ("I think so", [0.0, -5.0, -5.0], None),
+    ("", [-5.0, 0.0, -5.0], None),
+    ("met, surely", [-5.0, -5.0, 0.0], None),
+    ("met", [-5.0, 0.0, -5.0], "unmet"),
+    ("unmet: late", [0.0, -5.0, -5.0], "met"),
+    ("unmet: late", [-5.0, 0.0, -5.0], "unmet"),
+]
+
+
+@pytest.mark.parametrize(("wrote", "logprobs", "verdict"), AT_A_THRESHOLD)
+def test_a_threshold_makes_no_verdict_of_nonsense(wrote: str, logprobs: list[float], verdict: str | None) -> None:
+    judge = ModelJudge(Sure({"": wrote}, logprobs), threshold=0.5)
+    check = Checker(judge, INTENTS).check(OUTPUT, DIALOGUE)
+    assert {finding.verdict for finding in check.findings} == {verdict}
+    assert {finding.reason for finding in check.findings} == {"late" if (wrote, verdict) == ("unmet: late", "unmet") else ""}
+    assert bool(check.passed) == (verdict == "met")
+
+
 def test_without_intents_nobody_is_asked() -> None:
     backend = Written({})
-    assert Checker(ModelJudge(backend), ()).check(OUTPUT).findings == ()
+    check = Checker(ModelJudge(backend), ()).check(OUTPUT)
+    assert (check.findings, check.passed) == ((), None)
     assert backend.calls == 0
 
 

@@ -45,7 +45,9 @@ class ScriptedWorker:
     """No model: it understands the wording bank, and makes the family's output in the states that its rates draw.
 
     It is told a requirement by an intent, a note, a finding, or a message of the user. Words that are not of the bank it
-    does not understand; `not_understood` counts the findings of that kind.
+    does not understand; `not_understood` counts the findings of that kind. What the user's tastes are (a card's number, a
+    limit) it knows from the same words alone, and takes another value until then: it may do what it is told, or hit on it
+    untold, and still have the value wrong.
     """
 
     name = "scripted"
@@ -54,9 +56,11 @@ class ScriptedWorker:
         self.family, self.scenario, self.words, self.rates, self.rng = family, scenario, words, rates, rng
         self.states: dict[str, State] = {}
         self.not_understood = 0
+        self.tastes = _others(family, scenario)
 
     def work(self, job: Job) -> Output:
         """A first output, a revision of the last one, or a clarification question."""
+        self._hear(job)
         if job.draft is None and not self.states and len(job.dialogue) == 1 and self.rng.random() < self.rates.ask:
             return self._question()
         if job.draft is None or not self.states:
@@ -78,6 +82,15 @@ class ScriptedWorker:
             self.states[self.rng.choice(whole)] = "unmet"
         return self._made(told)
 
+    def _hear(self, job: Job) -> None:
+        """Take the tastes that stand in what it is told, the latest last."""
+        intents = (part.text for intent in job.intents for part in intent.parts)
+        said = (turn.content for turn in job.dialogue if turn.role == "user")
+        for text in (*intents, *job.notes, *said, *(finding.text for finding in job.unmet)):
+            for clause in wording.read(text, self.words):
+                if clause.family == self.family.name:
+                    self.tastes |= {name: value for name, value in clause.values.items() if name in self.tastes}
+
     def _keys(self, texts: Iterable[str]) -> set[str]:
         return {said.key for text in texts for said in wording.read(text, self.words) if said.family == self.family.name}
 
@@ -90,7 +103,8 @@ class ScriptedWorker:
                 self.states[key] = "near"
 
     def _made(self, revised: Iterable[str]) -> Output:
-        output = make(self.family, self.scenario, self.states)
+        known = replace(self.scenario, values={**self.scenario.values, **self.tastes})
+        output = make(self.family, known, self.states)
         # It claims success whether or not it had any.
         claims = [f"I have seen to the {self._label(key)}." for key in sorted(revised)]
         return replace(output, reply=" ".join([*claims, output.reply]))
@@ -103,3 +117,12 @@ class ScriptedWorker:
     def _label(self, key: str) -> str:
         labels: list[str] = wording.bank(self.words)[self.family.name][key]["label"]
         return labels[0]
+
+
+def _others(family: Family, scenario: Scenario) -> dict[str, str]:
+    """For each taste of the user another value of its kind: what an agent that was not told may come up with."""
+    rng = random.Random(f"{family.name}/guess {scenario.number}")
+    found: dict[str, str] = {}
+    while len(found) < len(family.tastes(random.Random(0))):
+        found |= {name: value for name, value in family.tastes(rng).items() if value != scenario.values[name]}
+    return found

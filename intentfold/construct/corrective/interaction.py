@@ -41,11 +41,11 @@ def interact(
     message, closing = user.request(), ""
     while True:
         dialogue = _dialogue(exchanges, message)
-        draft = next((exchange.output for exchange in reversed(exchanges) if not asks(exchange.output)), None)
+        draft = next((exchange.output for exchange in reversed(exchanges) if not exchange.output.asks), None)
         output = worker.work(Job(dialogue, draft=draft))
         exchanges.append(Exchange(act, message, output))
         raised.append(about)
-        if asks(output):
+        if output.asks:
             assessments.append(())
             if len(exchanges) > budget:
                 break
@@ -68,11 +68,6 @@ def interact(
     columns = (tuple(column) for column in zip(*raised, strict=True))
     ledger = Ledger(1, id, family.name, scenario.number, tuple(requirements), tuple(assessments), *columns)
     return history, ledger
-
-
-def asks(output: Output) -> bool:
-    """Whether an output is a clarification question: words alone, and a question at their end."""
-    return not output.calls and not output.files and output.reply.rstrip().endswith("?")
 
 
 def asked(output: Output, family: Family, words: Wording) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from intentfold.asset import Assets, intents_of
 from intentfold.construct.corrective.judge import ExecutedJudge
@@ -11,6 +11,7 @@ from intentfold.construct.corrective.replay import Method, Supply, without_expla
 from intentfold.construct.corrective.targets import Target
 from intentfold.runtime import baselines
 from intentfold.runtime.checker import Judge, ModelJudge
+from intentfold.runtime.journal import JournaledBackend
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import Selector
 from intentfold.trace import LearningHistory
@@ -18,7 +19,8 @@ from intentfold.trace import LearningHistory
 
 @dataclass(frozen=True)
 class Methods:
-    """All methods learn from the same `histories` and share the agent. `checkers` None is the executed judge.
+    """All methods learn from the same `histories` and share the agent. `checkers` None is the executed judge;
+    those with a threshold judge by probabilities.
 
     `assets` are those of each user; `assets_without_context` were learned without replies, tool results and files.
     """
@@ -29,6 +31,7 @@ class Methods:
     selector: Selector
     checkers: Mapping[str, Backend | None]
     max_tokens: int
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def supply(self, method: Method, target: Target, checker: str) -> Supply:
         """What the method gives the agent for this target, and who checks its outputs."""
@@ -53,8 +56,28 @@ class Methods:
             intents = without_explanations(intents)
         return Supply(intents, judge=self._judge(method, target, checker), checked=intents)
 
+    def idle(self, checker: str) -> dict[Method, str]:
+        """Ablations that cannot move anything here, and why: what they take away, nobody reads.
+
+        The scripted agent reads no explanations, and the executed checks read none either; assets that were learned without
+        context may be the same.
+        """
+        found: dict[Method, str] = {}
+        if self.checkers[checker] is None:
+            found["no_explanation"] = "neither the scripted agent nor the executed checks read explanations"
+        if self.assets == self.assets_without_context:
+            found["no_context"] = "the same assets were learned without the results"
+        return found
+
     def _judge(self, method: Method, target: Target, checker: str) -> Judge:
         backend = self.checkers[checker]
         if backend is None:
             return ExecutedJudge(target.family, target.scenario, target.words)
-        return ModelJudge(backend, explanation=method != "no_explanation", max_tokens=self.max_tokens)
+        behind = backend.backend if isinstance(backend, JournaledBackend) else backend
+        return ModelJudge(
+            backend,
+            explanation=method != "no_explanation",
+            threshold=self.thresholds.get(checker),
+            scorer=behind,
+            max_tokens=self.max_tokens,
+        )

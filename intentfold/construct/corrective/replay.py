@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from intentfold.asset import ContextualIntent
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
+from intentfold.construct.corrective.origins import Origins
 from intentfold.construct.corrective.targets import Target
 from intentfold.dialogue import Turn
 from intentfold.runtime.checker import Check, Checker, Judge
@@ -38,7 +39,7 @@ def execute(
     target: Target,
     supply: Supply,
     rates: AgentRates,
-    keys_of: Mapping[str, str],
+    origins: Origins,
     *,
     method: str,
     kind: str,
@@ -47,7 +48,7 @@ def execute(
 ) -> LiveRun:
     """One execution from the initial environment, judged from outside by the executed checks.
 
-    `keys_of` tells which requirement a checked text is about, so that findings can be followed. Every method has the same
+    `origins` tells which requirements a checked part is about, so that findings can be followed. Every method has the same
     luck at the start of a target's `run`.
     """
     luck = random.Random(f"{seed}/{target.id}/{run}")
@@ -59,7 +60,9 @@ def execute(
         delivery = deliver(worker, job, Checker(supply.judge, supply.checked))
     assessed = [target.assess(candidate.output) for candidate in delivery.candidates]
     first, final = assessed[0], assessed[delivery.chosen]
-    found = {keys_of.get(finding.text) for finding in delivery.candidates[0].check.of("unmet")}
+    about, untraced = _followed(target, supply, origins)
+    unmet = {key for found in delivery.candidates[0].check.of("unmet") for key in about.get((found.intent, found.part), ())}
+    selected = {key for keys in about.values() for key in keys}
     return LiveRun(
         method=method,
         kind=kind,
@@ -69,8 +72,25 @@ def execute(
         weights=target.weights,
         first=tuple(one.verdict != "unmet" for one in first),
         final=tuple(one.verdict != "unmet" for one in final),
-        identified=tuple(key in found for key in target.keys),
+        selected=None if untraced else tuple(key in selected for key in target.keys),
+        identified=None if untraced else tuple(key in unmet for key in target.keys),
         acted=tuple(any(later[n] != one for later in assessed[1:]) for n, one in enumerate(first)),
-        passed=None if supply.judge is None else delivery.check.passed,
+        passed=delivery.check.passed,
         revisions=len(delivery.candidates) - 1,
+        untraced=untraced,
     )
+
+
+def _followed(target: Target, supply: Supply, origins: Origins) -> tuple[dict[tuple[int, int], frozenset[str]], str]:
+    """What each supplied part is about, by the ids of intent and part; and why that cannot be told, empty where it can."""
+    about: dict[tuple[int, int], frozenset[str]] = {}
+    for intent in supply.checked or supply.intents:
+        for part in intent.parts:
+            keys = origins.keys(intent, part, target.family.name)
+            if keys is None:
+                where = ", ".join(intent.sources) or "none"
+                return {}, f"no history tells what {part.text[:80]!r} is about (its messages: {where})"
+            about[(intent.id, part.id)] = keys
+    if supply.notes and not about:
+        return {}, "notes hold no intents"
+    return about, ""

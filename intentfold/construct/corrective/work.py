@@ -88,8 +88,8 @@ class Criterion:
 class Family:
     """One kind of work.
 
-    `contents` draws what a task is about, `tastes` what its user likes (the same in all tasks of a user); `render` makes
-    the output in which every criterion is in its given state.
+    `contents` draws what a task is about, `tastes` what its user likes (the same in all tasks of a user, private until it is
+    said); `render` makes the output in which every criterion is in its given state, for the tastes that it is given.
     """
 
     name: str

@@ -11,7 +11,7 @@ import pytest
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
 from intentfold.construct.corrective.audit import AuditError, audit
 from intentfold.construct.corrective.build import Plan, feedback_mix, report, user_histories
-from intentfold.construct.corrective.interaction import asked, asks, interact
+from intentfold.construct.corrective.interaction import asked, interact
 from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.user import Feedback, Selector, SimulatedUser, specification
 from intentfold.construct.corrective.work import assess, make
@@ -80,12 +80,12 @@ def test_it_points_at_a_discrepancy_where_there_is_one_and_else_states_the_chang
 
 def test_clarification_questions_are_answered_from_the_specification() -> None:
     question = Output("Quick question about the sponsorship note: any wish?")
-    assert asks(question)
+    assert question.asks
     assert asked(question, REVIEW, "train") == "disclosure_last"
     assert SCENARIO.values["sponsor"] in user().answer("disclosure_last").text
     assert user().answer("short_title").raised == ()
     assert asked(Output("What now?"), REVIEW, "train") == ""
-    assert not asks(make(REVIEW, SCENARIO, {}))
+    assert not make(REVIEW, SCENARIO, {}).asks
 
 
 AUDITS = [
@@ -132,8 +132,9 @@ def outcomes(rates: AgentRates) -> Counter[str]:
     for seed in range(400):
         worker = ScriptedWorker(REVIEW, SCENARIO, "train", rates, random.Random(seed))
         worker.work(Job((Turn("user", "Write."),)))
+        worker.tastes = {name: SCENARIO.values[name] for name in worker.tastes}
         worker.states = {criterion.key: "met" for criterion in REVIEW.criteria} | {"no_hype": "unmet"}
-        finding = Finding(1, 2, f"The script does not use the word {SCENARIO.values['hype']}.", "unmet", "")
+        finding = Finding(1, 2, f"The script uses no words like {SCENARIO.values['hype']}.", "unmet", "")
         output = worker.work(Job((Turn("user", "Write."),), draft=Output("x"), unmet=(finding,)))
         seen[f"hype {worker.states['no_hype']}"] += 1
         found = [assess(REVIEW, SCENARIO, output, criterion.key).verdict for criterion in REVIEW.criteria]

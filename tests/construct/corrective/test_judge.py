@@ -25,7 +25,7 @@ TABLE = [
         Judgement("unmet", f"a meeting takes {LIMIT} minutes, more than {LIMIT - 5}"),
     ),
     ("requirement", f"No meeting is longer than {LIMIT + 5} minutes.", {"event_length": "near"}, Judgement("met")),
-    ("requirement", "The script does not use the word amazing.", {}, Judgement("not_applicable")),
+    ("requirement", "The script uses no words like amazing.", {}, Judgement("not_applicable")),
     ("requirement", "Be witty.", {}, None),
     ("requirement", f"Keep meetings to {LIMIT} minutes.", {}, None),
     ("fact", "I don't work on Fridays.", {}, Judgement("met")),

@@ -50,7 +50,7 @@ def tastes(rng: random.Random) -> dict[str, str]:
 
 def render(v: Mapping[str, str], states: States) -> Output:
     hour = int(v["hour"])
-    leaves = {"met": f"{hour:02d}:{v['minute']}", "near": f"{hour - 1:02d}:50", "unmet": f"{hour - 2:02d}:{v['minute']}"}[
+    leaves = {"met": f"{hour:02d}:{v['minute']}", "near": f"{hour - 1:02d}:50", "unmet": f"05:{v['minute']}"}[
         states["not_before"]
     ]
     seat = v["seat"] if states["seat_kind"] == "met" else "middle"
@@ -108,7 +108,11 @@ def seat_kind(v: Mapping[str, str], output: Output) -> Finding:
     if not wrong:
         return MET
     found = almost if v["seat"] in output.reply else unmet
-    return found(f"the booking takes the seat {wrong[0].arguments.get('seat', 'unset')}, not {v['seat']}", "seat=middle")
+    return found(f"the booking takes the seat {wrong[0].arguments.get('seat', 'unset')}, not {v['seat']}", _seat(wrong[0]))
+
+
+def _seat(call: Observation) -> str:
+    return f"seat={call.arguments['seat']}" if "seat" in call.arguments else ""
 
 
 def not_before(v: Mapping[str, str], output: Output) -> Finding:

@@ -34,7 +34,7 @@ def contents(rng: random.Random) -> dict[str, str]:
 
 
 def tastes(rng: random.Random) -> dict[str, str]:
-    return {"currency": rng.choice(("EUR", "CHF", "SEK", "PLN")), "folder": rng.choice(("reports", "monthly", "sales"))}
+    return {"currency": rng.choice(("EUR", "CHF", "SEK", "PLN")), "folder": rng.choice(("reports", "monthly", "figures"))}
 
 
 def _path(v: Mapping[str, str]) -> str:

@@ -33,6 +33,9 @@ PRODUCTS = {
 }
 
 
+HYPE = ("amazing", "game-changer", "incredible", "must-have")
+
+
 def contents(rng: random.Random) -> dict[str, str]:
     product = rng.choice(sorted(PRODUCTS))
     feature, other, routine = PRODUCTS[product]
@@ -52,7 +55,7 @@ def contents(rng: random.Random) -> dict[str, str]:
 
 def tastes(rng: random.Random) -> dict[str, str]:
     return {
-        "hype": rng.choice(("amazing", "game-changer", "incredible", "must-have")),
+        "hype": rng.choice(HYPE),
         "limit": rng.choice(("4", "5", "6")),
         "sponsor": rng.choice(("Norvik", "Calder Home", "Plumeria", "Ostara", "Bexley")),
     }
@@ -133,17 +136,20 @@ def price_lookup(v: Mapping[str, str], output: Output) -> Finding:
 
 def disclosure_last(v: Mapping[str, str], output: Output) -> Finding:
     lines = lines_of(file_text(output, PATH))
-    told = [line for line in lines if "Paid partnership with" in line]
+    told = [line for line in lines if f"Paid partnership with {v['sponsor']}." in line]
     if not told:
         return unmet(f"the script does not disclose the partnership with {v['sponsor']}")
     return MET if lines[-1] == told[-1] else almost("the disclosure is not the last line of the script", told[-1])
 
 
 def no_hype(v: Mapping[str, str], output: Output) -> Finding:
-    line = next((s for s in _sentences(file_text(output, PATH)) if v["hype"] in s), "")
+    # The user names one such word and means them all: which of them the agent would use, nobody knows beforehand.
+    loud = (v["hype"], *HYPE)
+    line = next((s for s in _sentences(file_text(output, PATH)) if any(word in s for word in loud)), "")
     if not line:
         return MET
-    return (almost if "almost" in line else unmet)(f"the script calls it {v['hype']}", line)
+    used = next(word for word in loud if word in line)
+    return (almost if "almost" in line else unmet)(f"the script calls it {used}", line)
 
 
 def short_title(v: Mapping[str, str], output: Output) -> Finding:

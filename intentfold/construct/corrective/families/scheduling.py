@@ -44,9 +44,10 @@ def contents(rng: random.Random) -> dict[str, str]:
 
 
 def tastes(rng: random.Random) -> dict[str, str]:
+    # Far enough apart that a near miss of one is not another.
     return {
-        "limit": rng.choice(("25", "30", "40")),
-        "buffer": rng.choice(("15", "20")),
+        "limit": rng.choice(("25", "35", "45")),
+        "buffer": rng.choice(("10", "20")),
         "lead": rng.choice(("Ines", "Jonas", "Katya")),
     }
 
