@@ -8,14 +8,12 @@ comparisons.json, report.html, report.md. The agent is scripted; learner, select
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tqdm import tqdm
 
-from intentfold.asset import Assets
 from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
 from intentfold.construct.corrective.methods import Methods
@@ -26,17 +24,15 @@ from intentfold.metrics import live
 from intentfold.metrics.live_report import live_rows, recall_rows, write_live_report
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import MARGIN
-from intentfold.mining.assets import OracleLearner
-from intentfold.mining.checker import Pair, read_pairs
+from intentfold.mining.assets import Who, learn_all
+from intentfold.mining.checker import read_pairs
 from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.records import write_jsonl
 from intentfold.runtime.asset_store import AssetStore
 from intentfold.runtime.backends import Backends, Model
 from intentfold.runtime.journal import Journal, JournaledBackend
-from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users
-from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import LexicalSelector, ModelSelector, Selector
-from intentfold.trace import LearningHistory, LiveRun
+from intentfold.trace import LiveRun
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class Arguments:
     kinds: list[Kind] = field(default_factory=lambda: list(KINDS))
     checkers: dict[str, Model | None] = field(default_factory=lambda: {"executed": None})
     thresholds: dict[str, float] = field(default_factory=dict)
-    learner: Literal["oracle", "verbatim", "model"] = "oracle"
+    learner: Who = "oracle"
     learner_model: Model | None = None
     selector_model: Model | None = None
     sweep: list[AgentRates] = field(default_factory=lambda: [AgentRates()])
@@ -124,7 +120,9 @@ def main(argv: list[str] | None = None) -> None:
         rankers = [ModelSelector(served(args.selector_model), most=most) for most in (3, 5)]
     selector, ranker = rankers
     judges = {name: None if model is None else served(model) for name, model in args.checkers.items()}
-    learned = [learn_all(args, pairs, learner, context=context) for context in (True, False)]
+    learned, rejected = zip(*(learn_all(pairs, args.learner, learner, context=shown) for shown in (True, False)), strict=True)
+    if rejected[0]:
+        print(f"{len(rejected[0])} edits of assets rejected, such as {rejected[0][0]}")
     store = AssetStore(args.out / "assets")
     for assets in learned[0].values():
         if not store.versions(assets.user):
@@ -155,21 +153,6 @@ def main(argv: list[str] | None = None) -> None:
     what += "".join(f" {name} cannot move: {why}." for name, why in methods.idle(next(iter(args.checkers))).items())
     write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
-
-
-def learn_all(args: Arguments, pairs: Sequence[Pair], backend: Backend | None, *, context: bool) -> dict[str, Assets]:
-    """The assets of every user, history by history; what a model got wrong is counted."""
-    ledgers = {h.id: ledger for h, ledger in pairs}
-
-    def learner(history: LearningHistory) -> Learner:
-        if backend is not None:
-            return ModelLearner(backend, context=context)
-        return VerbatimLearner() if args.learner == "verbatim" else OracleLearner(ledgers[history.id], context=context)
-
-    assets, rejected = learn_users(tqdm([history for history, _ in pairs], desc="assets"), learner)
-    if rejected:
-        print(f"{len(rejected)} edits of assets rejected, such as {rejected[0]}")
-    return assets
 
 
 if __name__ == "__main__":

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
-from intentfold.asset import AssetEdit, Situation, fold_asset, source_of
+from intentfold.asset import AssetEdit, Assets, Situation, fold_asset, source_of
 from intentfold.codec.asset_edits import encode_asset_edits
 from intentfold.dialogue import CorrectionStep
 from intentfold.example import Example, Provenance
 from intentfold.intent import Rejected
 from intentfold.prompts.assets import learner_prompt, learner_template_hash
-from intentfold.runtime.learner import plain_description
+from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users, plain_description
+from intentfold.runtime.roles import Backend
 from intentfold.trace import LearningHistory, Ledger
 
 
@@ -88,3 +90,24 @@ def learner_examples(history: LearningHistory, ledger: Ledger) -> Iterator[Examp
             ),
         )
         situation, _ = fold_asset(situation, edits, step.messages)
+
+
+Who = Literal["oracle", "verbatim", "model"]
+
+
+def learn_all(
+    pairs: Sequence[tuple[LearningHistory, Ledger]], who: Who, backend: Backend | None, *, context: bool
+) -> tuple[dict[str, Assets], list[Rejected]]:
+    """The assets of every user, history by history, and the edits that were rejected.
+
+    `who` learns: the oracle, shown the ledger; the users' words as they are; or the model of `backend`. Without `context`
+    replies, tool results and files are not shown.
+    """
+    ledgers = {history.id: ledger for history, ledger in pairs}
+
+    def learner(history: LearningHistory) -> Learner:
+        if backend is not None:
+            return ModelLearner(backend, context=context)
+        return VerbatimLearner() if who == "verbatim" else OracleLearner(ledgers[history.id], context=context)
+
+    return learn_users([history for history, _ in pairs], learner)
