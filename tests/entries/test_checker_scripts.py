@@ -211,7 +211,7 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     sources = {source for situation in store.load(user).situations for source in situation.sources}
     assert sources <= {history.id for history in histories if history.user == user}
     assert sources
-    report = (tmp_path / "report.md").read_text()
+    report = (tmp_path / "report.md").read_text().replace("\\_", "_")
     assert "The agent is scripted: no model" in report
     assert "no_explanation cannot move: neither the scripted agent nor the executed checks read explanations." in report
     assert ("no_explanation (cannot move)", where, "satisfaction") in found
