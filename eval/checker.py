@@ -72,8 +72,8 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
-            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
+            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
         if not 0.0 <= self.most_false < 1.0:
             raise ValueError(f"most_false must be in [0, 1), got {self.most_false}")
         check_names("arms", self.arms)

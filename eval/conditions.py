@@ -90,8 +90,8 @@ class Arguments:
             raise ValueError(f"codecs: expected some of the trackers {sorted(self.trackers)}, got {sorted(self.codecs)}")
         if self.agent is None and self.summariser is not None:
             raise ValueError("summariser: the state executor reads no summary that a model wrote; leave it null")
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
+        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -75,8 +75,8 @@ class Arguments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
+        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
         check_names("arms", self.arms)
         check_names("comparisons", self.comparisons, self.arms)
         for name, pair in self.comparisons.items():

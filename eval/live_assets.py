@@ -8,7 +8,7 @@ comparisons.json, report.html, report.md. The agent is scripted; learner, select
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,8 @@ class Arguments:
         check_names("checkers", self.checkers, ("learner", "selector"))
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
-        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or self.margin <= 0:
-            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin above 0")
+        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
+            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
         for name, threshold in self.thresholds.items():
             model = self.checkers.get(name)
             if model is None or model.kind != "in_process":
@@ -125,8 +125,9 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{len(rejected[0])} edits of assets rejected, such as {rejected[0][0]}")
     store = AssetStore(args.out / "assets")
     for assets in learned[0].values():
-        if not store.versions(assets.user):
-            store.commit(assets)
+        kept = store.load(assets.user)
+        if kept.situations != assets.situations:  # the first time, or histories were built anew in the same folder
+            store.commit(replace(assets, version=kept.version))
     origins = Origins(ledger for _, ledger in pairs)
     histories = [history for history, _ in pairs]
     methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens, args.thresholds)

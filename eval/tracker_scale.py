@@ -84,8 +84,8 @@ class Arguments:
                 raise ValueError(f"{what}: expected trackers among {sorted(self.trackers)}, got {unknown}")
         check_names("trackers", self.trackers, report.RESERVED)
         check_names("pairs", self.pairs)
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or self.margin <= 0:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin above 0")
+        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,11 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
     sources = {source for situation in store.load(user).situations for source in situation.sources}
     assert sources <= {history.id for history in histories if history.user == user}
     assert sources
+    # Assets of other histories in the same folder give way to what was learned now.
+    learned = store.load(user).situations
+    store.commit(replace(store.load(user), situations=()))
+    script("eval/live_assets.py").main([*arguments, "--kinds", '["replay", "near"]'])
+    assert store.load(user).situations == learned
     report = (tmp_path / "report.md").read_text().replace("\\_", "_")
     assert "The agent is scripted: no model" in report
     assert "no_explanation cannot move: neither the scripted agent nor the executed checks read explanations." in report

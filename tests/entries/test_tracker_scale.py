@@ -131,7 +131,9 @@ BAD = [
     ({"pairs": {"p": ["oracle", "bogus"]}}, "pairs.p: expected trackers among"),
     ({"prices": {"oracle": {"input": 1.0}}}, "output"),
     ({"trackers": {"reference": {"kind": "lapsing"}}}, "rate: a model of kind lapsing needs it"),
-    ({"margin": 0.0}, "margin above 0"),
+    ({"margin": 0.0}, "margin between 0 and 1"),
+    ({"margin": float("nan")}, "margin between 0 and 1"),
+    ({"margin": float("inf")}, "margin between 0 and 1"),
     ({"trackers": {"reference": {"kind": "oracle"}, "clean": {"kind": "oracle"}}}, "trackers: ['clean'] already stand"),
     ({"trackers": {"reference": {"kind": "oracle"}, "a/b": {"kind": "oracle"}}}, "trackers: a name is made of letters"),
 ]
