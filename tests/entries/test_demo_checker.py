@@ -14,14 +14,14 @@ from tests.tiny import ROOT, script, tiny_model
 
 TRAIN = ["--rows_per_step=8", "--micro_batch=4", "--dtype=float32", "--max_length=4096", "--save_steps=50"]
 SMALL = {
-    "histories": ["--users=24", "--histories=1", "--workers=1"],
+    "histories": ["--users=32", "--histories=1", "--workers=1"],
     "examples": ["--train_users=0", "--max_examples=60", "--max_held_out=24"],
     "sft": [*TRAIN, "--steps=2", "--lora_r=4"],
     "opd": [*TRAIN, "--steps=2", "--max_completion=8"],
     "sft continued": [*TRAIN],
-    "checker": ["--max_tokens=4", "--dtype=float32"],
+    "checker": ["--max_tokens=4", "--runs=1", "--dtype=float32"],
 }
-KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent"}
+KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol"}
 
 
 @pytest.fixture
