@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,4 +82,9 @@ def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mappin
 
 
 def _listed(counts: Mapping[Any, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    return ", ".join(f"{_plain(str(name))} {count}" for name, count in sorted(counts.items()))
+
+
+def _plain(text: str) -> str:
+    """Names from data as words of a table: no markup, one line."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")

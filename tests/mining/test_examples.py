@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from intentfold.construct.episode import Style, build_episode
+from intentfold.mining.card import write_dataset
 from intentfold.mining.examples import oracle_examples
 from tests.tasks import flight_task
 from tests.tiny import script
@@ -36,3 +39,14 @@ def test_a_draw_keeps_the_examples_of_a_turn_together(count: int) -> None:
     for start in range(0, count - 2, 3):
         assert len(set(where[start : start + 3])) == 1
     assert len(set(where)) == -(-count // 3)
+
+
+def test_a_card_shows_markup_of_the_data_as_words(tmp_path: Path) -> None:
+    one = next(iter(oracle_examples(EPISODES[0])))
+    odd = replace(one, provenance=replace(one.provenance, family="<script>x</script>|a\n\n# evil", license="MIT\n---\n<b>"))
+    write_dataset(tmp_path, {"train": [odd]}, {})
+    body = (tmp_path / "README.md").read_text().split("# Tracker examples")[1]
+    assert "<script>" not in body
+    assert "\n# evil" not in body
+    assert "&lt;script&gt;x&lt;/script&gt;\\|a # evil 1" in body
+    assert "Licences: MIT --- &lt;b&gt; 1." in body
