@@ -82,12 +82,19 @@ def test_probabilities_are_those_of_each_prompt_alone(backend: InProcessBackend)
         backend.option_logprobs(prompts, ["met", "me"])
 
 
-def test_a_threshold_decides_and_the_text_gives_the_reason(backend: InProcessBackend) -> None:
+def test_a_threshold_decides_between_verdicts_and_not_about_nonsense(backend: InProcessBackend) -> None:
     output = Output("Fine.")
     intents = [ContextualIntent(1, "Why.", (Requirement(2, "It is there."),))]
-    always, never = (Checker(ModelJudge(backend, threshold=t, max_tokens=2), intents).check(output) for t in (0.0, 2.0))
-    assert [finding.verdict for finding in always.findings] == ["unmet"]
-    assert never.findings[0].verdict in ("met", "not_applicable")
+
+    def verdict(text: str, threshold: float) -> str | None:
+        writer = CannedBackend({}, name="canned", otherwise=text)
+        judge = ModelJudge(writer, threshold=threshold, scorer=backend, max_tokens=2)
+        return Checker(judge, intents).check(output).findings[0].verdict
+
+    assert verdict("met", 0.0) == "unmet"
+    assert verdict("unmet: it is not", 2.0) in ("met", "not_applicable")
+    assert verdict("lorem ipsum", 0.0) is None
+    assert verdict("lorem ipsum", 2.0) is None
     with pytest.raises(ValueError, match="the backend canned gives no probabilities"):
         ModelJudge(CannedBackend({}, name="canned"), threshold=0.5)
 
