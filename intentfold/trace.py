@@ -313,3 +313,7 @@ class LiveRun:
     passed: bool | None
     revisions: int
     untraced: str = ""
+
+
+# A history, and what was wanted and checked in it: the second stays private.
+Pair = tuple[LearningHistory, Ledger]

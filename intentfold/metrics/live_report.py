@@ -13,7 +13,7 @@ from intentfold.metrics.report import Row, row, under
 from intentfold.metrics.statistics import Comparison, Interval, interval
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector
-from intentfold.trace import LearningHistory, Ledger, LiveRun
+from intentfold.trace import LearningHistory, Ledger, LiveRun, Pair
 
 AGENT = "scripted"
 DEPTHS = (1, 2, 3, 4, 5)
@@ -31,9 +31,7 @@ def live_rows(runs: Sequence[LiveRun]) -> list[Row]:
     ]
 
 
-def recall_rows(
-    pairs: Sequence[tuple[LearningHistory, Ledger]], situations: Mapping[str, Sequence[Situation]], selector: Selector
-) -> list[Row]:
+def recall_rows(pairs: Sequence[Pair], situations: Mapping[str, Sequence[Situation]], selector: Selector) -> list[Row]:
     """Recall@k of source histories: the situations of all users pooled, each eligible history's own request asked.
 
     Eligible are histories with at least three deliveries, feedback that names a discrepancy, a stated requirement, and

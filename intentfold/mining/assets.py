@@ -14,7 +14,7 @@ from intentfold.intent import Rejected
 from intentfold.prompts.assets import learner_prompt, learner_template_hash
 from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users, plain_description
 from intentfold.runtime.roles import Backend
-from intentfold.trace import LearningHistory, Ledger
+from intentfold.trace import LearningHistory, Ledger, Pair
 
 
 class OracleLearner:
@@ -96,7 +96,7 @@ Who = Literal["oracle", "verbatim", "model"]
 
 
 def learn_all(
-    pairs: Sequence[tuple[LearningHistory, Ledger]], who: Who, backend: Backend | None, *, context: bool
+    pairs: Sequence[Pair], who: Who, backend: Backend | None, *, context: bool
 ) -> tuple[dict[str, Assets], list[Rejected]]:
     """The assets of every user, history by history, and the edits that were rejected.
 

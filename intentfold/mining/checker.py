@@ -23,11 +23,10 @@ from intentfold.mining.assets import OracleLearner
 from intentfold.prompts.checker import checker_prompt, checker_template_hash
 from intentfold.records import RecordError, read_jsonl
 from intentfold.runtime.learner import learn
-from intentfold.trace import Assessment, LearningHistory, Ledger, PrivateRequirement
+from intentfold.trace import Assessment, LearningHistory, Ledger, Pair, PrivateRequirement
 
 # What the checker sees of the dialogue: the request alone, as at the start of another task, or all that was said.
 Shown = Literal["request", "whole"]
-Pair = tuple[LearningHistory, Ledger]
 
 
 @dataclass(frozen=True, slots=True)

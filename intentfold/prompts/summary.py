@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from intentfold.codec.escape import escape
 from intentfold.dialogue import Dialogue, Turn
-from intentfold.records import content_hash
 
 SYSTEM = "Summarise the conversation for the assistant that goes on with it. Write at most {words} words and nothing else."
 CONTENT = "{summary}{messages}"
@@ -17,8 +16,3 @@ def summary_prompt(summary: str, messages: Dialogue, words: int) -> Dialogue:
     before = BEFORE.format(summary=escape(summary)) if summary else ""
     lines = "\n".join(f"{_NAMES[turn.role]}: {escape(turn.content)}" for turn in messages)
     return Turn("system", SYSTEM.format(words=words)), Turn("user", CONTENT.format(summary=before, messages=lines))
-
-
-def summary_template_hash() -> str:
-    """Identity of the template."""
-    return content_hash("\x00".join((SYSTEM, CONTENT, BEFORE)))

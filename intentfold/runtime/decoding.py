@@ -26,56 +26,81 @@ def continuations(
     linear attention).
     """
     import torch
-    from transformers import DynamicCache
 
-    device = model.device
     order = [place for family in families for place in family]
-    trunks = [_shared([rows[place] for place in family]) for family in families]
-    width = max(trunks)
-    owner = [number for number, family in enumerate(families) for _ in family]
-    rests = [list(rows[place][trunks[number] :]) for place, number in zip(order, owner, strict=True)]
-    longest = max(map(len, rests))
-    cache = DynamicCache(config=model.config)
-
-    def last_logits(ids_BT: torch.Tensor, mask_BT: torch.Tensor, positions_BT: torch.Tensor) -> torch.Tensor:
-        output = model(
-            input_ids=ids_BT,
-            attention_mask=mask_BT,
-            position_ids=positions_BT,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        return output.logits[:, -1]
-
     written: list[list[int]] = [[] for _ in rows]
     active = list(order)
     with torch.inference_mode():
-        trunk_mask_FP = torch.tensor([[0] * (width - trunk) + [1] * trunk for trunk in trunks], device=device)
-        if width:
-            ids = [[0] * (width - n) + list(rows[family[0]][:n]) for family, n in zip(families, trunks, strict=True)]
-            last_logits(torch.tensor(ids, device=device), trunk_mask_FP, (trunk_mask_FP.cumsum(-1) - 1).clamp(min=0))
-            cache.batch_select_indices(torch.tensor(owner, device=device))
-        own_mask_BR = torch.tensor([[0] * (longest - len(rest)) + [1] * len(rest) for rest in rests], device=device)
-        ids_BT = torch.tensor([[0] * (longest - len(rest)) + rest for rest in rests], device=device)
-        mask_BT = torch.cat([trunk_mask_FP[torch.tensor(owner, device=device)], own_mask_BR], dim=1)
-        positions_BT = (mask_BT.cumsum(-1) - 1)[:, width:].clamp(min=0)
-        for _ in range(max_tokens):
-            next_B = choose(last_logits(ids_BT, mask_BT, positions_BT), active)
+        logits_BV, cache, mask_BT, positions_B1 = _begin(model, rows, families)
+        for left in range(max_tokens, 0, -1):
+            next_B = choose(logits_BV, active)
             for place, token in zip(active, next_B.tolist(), strict=True):
                 written[place].append(token)
             going = [n for n, place in enumerate(active) if written[place][-1] not in stop]
-            if not going:
+            if not going or left == 1:
                 break
             if len(going) < len(active):
-                keep = torch.tensor(going, device=device)
+                keep = torch.tensor(going, device=model.device)
                 cache.batch_select_indices(keep)
-                next_B, mask_BT, positions_BT = next_B[keep], mask_BT[keep], positions_BT[keep]
+                next_B, mask_BT, positions_B1 = next_B[keep], mask_BT[keep], positions_B1[keep]
                 active = [active[n] for n in going]
-            ids_BT = next_B[:, None]
-            mask_BT = torch.cat([mask_BT, torch.ones_like(ids_BT)], dim=1)
-            positions_BT = positions_BT[:, -1:] + 1
+            mask_BT = torch.cat([mask_BT, mask_BT.new_ones(len(active), 1)], dim=1)
+            positions_B1 = positions_B1 + 1
+            logits_BV = _last_logits(model, next_B[:, None], mask_BT, positions_B1, cache)
     return written
+
+
+def next_logits(model: Any, rows: Sequence[Sequence[int]], families: Sequence[Sequence[int]]) -> torch.Tensor:
+    """(B, V) logits of what follows each row, in the order of `rows`; arguments as in `continuations`."""
+    import torch
+
+    order = [place for family in families for place in family]
+    with torch.inference_mode():
+        logits_BV, *_ = _begin(model, rows, families)
+        return logits_BV[torch.tensor(order, device=logits_BV.device).argsort()]
+
+
+def _begin(
+    model: Any, rows: Sequence[Sequence[int]], families: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, Any, torch.Tensor, torch.Tensor]:
+    """Logits (B, V) after each row, family by family, the cache, its mask (B, T), and the rows' last positions (B, 1)."""
+    import torch
+    from transformers import DynamicCache
+
+    device = model.device
+    trunks = [shared_prefix([rows[place] for place in family]) for family in families]
+    if all(len(family) == 1 for family in families):
+        trunks = [0] * len(families)  # nothing is shared: one forward pass does
+    width = max(trunks)
+    owner = [number for number, family in enumerate(families) for _ in family]
+    order = [place for family in families for place in family]
+    rests = [list(rows[place][trunks[number] :]) for place, number in zip(order, owner, strict=True)]
+    longest = max(map(len, rests))
+    cache = DynamicCache(config=model.config)
+    owner_B = torch.tensor(owner, device=device)
+    trunk_mask_FP = torch.tensor([[0] * (width - trunk) + [1] * trunk for trunk in trunks], device=device)
+    if width:
+        ids = [[0] * (width - n) + list(rows[family[0]][:n]) for family, n in zip(families, trunks, strict=True)]
+        positions_FP = (trunk_mask_FP.cumsum(-1) - 1).clamp(min=0)
+        _last_logits(model, torch.tensor(ids, device=device), trunk_mask_FP, positions_FP, cache)
+        cache.batch_select_indices(owner_B)
+    own_mask_BR = torch.tensor([[0] * (longest - len(rest)) + [1] * len(rest) for rest in rests], device=device)
+    ids_BR = torch.tensor([[0] * (longest - len(rest)) + rest for rest in rests], device=device)
+    mask_BT = torch.cat([trunk_mask_FP[owner_B], own_mask_BR], dim=1)
+    positions_BR = (mask_BT.cumsum(-1) - 1)[:, width:].clamp(min=0)
+    return _last_logits(model, ids_BR, mask_BT, positions_BR, cache), cache, mask_BT, positions_BR[:, -1:]
+
+
+def _last_logits(model: Any, ids_BT: torch.Tensor, mask_BT: torch.Tensor, positions_BT: torch.Tensor, cache: Any) -> torch.Tensor:
+    output = model(
+        input_ids=ids_BT,
+        attention_mask=mask_BT,
+        position_ids=positions_BT,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return output.logits[:, -1]
 
 
 def has_linear_attention(model: Any) -> bool:
@@ -93,7 +118,7 @@ def sampled(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
     return logits_BV.float().softmax(-1).multinomial(1)[:, 0]
 
 
-def _shared(rows: Sequence[Sequence[int]]) -> int:
+def shared_prefix(rows: Sequence[Sequence[int]]) -> int:
     """How many tokens all rows begin with, leaving each at least one of its own."""
     first, last = min(map(list, rows)), max(map(list, rows))
     shared = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from intentfold.dialogue import to_messages
 from intentfold.records import content_hash
-from intentfold.runtime.decoding import continuations, greedy, has_linear_attention
+from intentfold.runtime.decoding import continuations, greedy, has_linear_attention, next_logits
 from intentfold.runtime.roles import Completion, Prompt
 
 Dtype = Literal["float32", "bfloat16"]
@@ -101,39 +101,16 @@ class InProcessBackend:
         What all prompts begin with is computed once. Raises `ValueError` where two options begin with the same token.
         """
         import torch
-        from transformers import DynamicCache
 
         firsts = [self.tokenizer(option, add_special_tokens=False)["input_ids"][0] for option in options]
         if len(set(firsts)) < len(firsts):
             raise ValueError(f"options must begin with different tokens, got {list(options)} with {firsts}")
-        # The cache of linear attention layers can neither be cut into rows nor go on after padding.
-        linear = "linear_attention" in (getattr(self.model.config.get_text_config(), "layer_types", None) or ())
-        size, device = 1 if linear else self.batch_size, self.model.device
+        size = 1 if has_linear_attention(self.model) else self.batch_size
         found: list[list[float]] = []
         for start in range(0, len(prompts), size):
             rows = [self.prompt_ids(prompt) for prompt in prompts[start : start + size]]
-            shared = 0 if linear else min(_alike(rows), min(map(len, rows)) - 1)
-            pads = [max(map(len, rows)) - len(row) for row in rows]
-            ids_BT = torch.tensor([[0] * pad + row[shared:] for pad, row in zip(pads, rows, strict=True)], device=device)
-            mask_BT = torch.tensor(
-                [[1] * shared + [0] * pad + [1] * (len(row) - shared) for pad, row in zip(pads, rows, strict=True)], device=device
-            )
-            positions_BT = (mask_BT.cumsum(-1) - 1)[:, shared:].clamp(min=0)
-            cache = DynamicCache(config=self.model.config)
-            with torch.inference_mode():
-                if shared:
-                    prefix_1P = torch.tensor([rows[0][:shared]], device=device)
-                    self.model(input_ids=prefix_1P, past_key_values=cache, use_cache=True, logits_to_keep=1)
-                    cache.batch_repeat_interleave(len(rows))
-                logits_B1V = self.model(
-                    input_ids=ids_BT,
-                    attention_mask=mask_BT,
-                    position_ids=positions_BT,
-                    past_key_values=cache,
-                    use_cache=True,
-                    logits_to_keep=1,
-                ).logits
-            found += torch.log_softmax(logits_B1V[:, -1].float(), -1)[:, firsts].tolist()
+            logits_BV = next_logits(self.model, rows, [range(len(rows))])
+            found += torch.log_softmax(logits_BV.float(), -1)[:, firsts].tolist()
         return found
 
     def prompt_ids(self, prompt: Prompt) -> list[int]:
@@ -191,12 +168,6 @@ class InProcessBackend:
         written = output[:, longest:].tolist()
         ends = [next((n + 1 for n, id in enumerate(ids) if id in self._stop), len(ids)) for ids in written]
         return [ids[:end] for ids, end in zip(written, ends, strict=True)]
-
-
-def _alike(rows: Sequence[list[int]]) -> int:
-    """How many tokens all rows begin with."""
-    first, last = min(rows), max(rows)
-    return next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
 def _stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:

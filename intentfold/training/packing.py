@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
+from intentfold.runtime.decoding import shared_prefix
+
 
 @dataclass(frozen=True)
 class Row:
@@ -43,7 +45,7 @@ def families(rows: Sequence[Row]) -> list[list[int]]:
         if found:
             family = found[-1]
             first = rows[family[0]]
-            shared = min(_shared(first.ids, row.ids), first.prompt - 1, row.prompt - 1)
+            shared = min(shared_prefix([first.ids, row.ids]), first.prompt - 1, row.prompt - 1)
             if len(family) > 1:
                 shared = min(shared, trunk)
             # A shorter trunk costs the members that it has; sharing a mere template is not worth a longer sequence.
@@ -107,7 +109,7 @@ def _sequence(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int], lis
     """Ids, positions and branch of every place, and the places of completion tokens, row after row."""
     first = rows[0].ids
     # A prompt's last token predicts the completion's first: it belongs to the branch.
-    trunk = min(min(_shared(first, row.ids), row.prompt - 1) for row in rows) if len(rows) > 1 else 0
+    trunk = min(min(shared_prefix([first, row.ids]), row.prompt - 1) for row in rows) if len(rows) > 1 else 0
     ids, positions, branches = list(first[:trunk]), list(range(trunk)), [0] * trunk
     predicting: list[int] = []
     for number, row in enumerate(rows, start=1):
@@ -116,8 +118,3 @@ def _sequence(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int], lis
         positions += range(trunk, len(row.ids))
         branches += [number] * (len(row.ids) - trunk)
     return ids, positions, branches, predicting
-
-
-def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many tokens both begin with."""
-    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

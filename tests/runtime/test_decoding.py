@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from intentfold import models  # noqa: E402
-from intentfold.runtime.decoding import _shared, continuations, greedy  # noqa: E402
+from intentfold.runtime.decoding import continuations, greedy, shared_prefix  # noqa: E402
 from tests.tiny import tiny_model  # noqa: E402
 
 
@@ -38,4 +38,4 @@ def test_a_row_ends_with_its_stop_token(tmp_path):
     [([[1, 2, 3], [1, 2, 4]], 2), ([[1, 2], [1, 2, 3]], 1), ([[1, 2], [1, 2]], 1), ([[1], [1, 2]], 0), ([[5, 6], [1, 6]], 0)],
 )
 def test_what_is_shared_leaves_every_row_a_token(rows, shared) -> None:
-    assert _shared(rows) == shared
+    assert shared_prefix(rows) == shared

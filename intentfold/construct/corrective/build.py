@@ -14,7 +14,7 @@ from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.user import SimulatedUser, specification
 from intentfold.construct.corrective.work import Family
 from intentfold.construct.splits import split_of
-from intentfold.trace import FeedbackForm, LearningHistory, Ledger, Split, Wording
+from intentfold.trace import FeedbackForm, Pair, Split, Wording
 
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
 # Feedback forms in 331 corrective messages of SWE-chat (LiveAsset, B.1): context for ours, not a target.
@@ -46,9 +46,6 @@ class Plan:
     both: float
     held_out_families: tuple[str, ...]
     seed: int
-
-
-Pair = tuple[LearningHistory, Ledger]
 
 
 def user_histories(plan: Plan, number: int) -> list[Pair]:

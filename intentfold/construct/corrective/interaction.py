@@ -10,7 +10,7 @@ from intentfold.construct.corrective.user import SimulatedUser
 from intentfold.construct.corrective.work import Family, assess
 from intentfold.dialogue import Dialogue, Output, Turn
 from intentfold.runtime.verification import Job, Worker
-from intentfold.trace import Act, Assessment, Exchange, LearningHistory, Ledger, PrivateRequirement, Split, Wording
+from intentfold.trace import Act, Assessment, Exchange, LearningHistory, Ledger, Pair, PrivateRequirement, Split, Wording
 
 LICENSE = "Apache-2.0"
 # Keys that a message raised, those whose discrepancy it names, those whose change it states.
@@ -26,7 +26,7 @@ def interact(
     name: str,
     split: Split,
     budget: int,
-) -> tuple[LearningHistory, Ledger]:
+) -> Pair:
     """Let the user correct the worker's results; it speaks at most `budget` times after its request.
 
     The history holds what both sides saw; the ledger what was wanted and how each result was assessed. Raises

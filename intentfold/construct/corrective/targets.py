@@ -10,13 +10,12 @@ from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.wording import bank, fill
 from intentfold.construct.corrective.work import Family, Scenario, applies, assess
 from intentfold.dialogue import Output
-from intentfold.trace import Assessment, LearningHistory, Ledger, Wording
+from intentfold.trace import Assessment, LearningHistory, Ledger, Pair, Wording
 
 Kind = Literal["replay", "near", "far", "changed", "adversarial", "composition"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # Scenario numbers of targets lie far above those of histories.
 _FURTHER = 10_000_000
-Pair = tuple[LearningHistory, Ledger]
 
 
 @dataclass(frozen=True)
