@@ -1,18 +1,22 @@
 """The delta codec (design D1): edits one per line, and a parser that is total on arbitrary text.
 
-    ADD destination city: Lisbon
-    ADD (must; for Ana) seats: 3
+    SET destination city: Porto
+    SET (must; for Ana) seats: 3
+    ADD destination city: Porto
     ADD : words of a goal that has no slot
     ADD conclusion [nights; +1] total: 4
-    REPLACE destination city: Porto
-    REPLACE (for Ana) seats: 4
+    REPLACE #3: other words
     REPRIORITIZE (for Ana) seats: optional
-    DELETE #3
+    DELETE seats
     NONE
 
+SET is a REPLACE where one active item has that name and an ADD where none has: which of the two follows from the
+state, so a model need not tell. ADD and REPLACE are written where SET would mean another thing (one more item of a
+name that is taken; an item without a name), and read everywhere.
+
 An item is named as the state shows it (`names`): by its slot, which a small model copies far more surely than it looks
-up a number, or by `#id` where the slot would not do. `+1` names the first ADD of the same output. An item with a slot
-whose text is not `slot: value` adds its own words after ` || `.
+up a number, or by `#id` where the slot would not do. `+1` names the first item added by the same output. An item with a
+slot whose text is not `slot: value` adds its own words after ` || `.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from intentfold.codec.escape import escape, split_unescaped, unescape
-from intentfold.codec.state import KINDS, attributes, find, names, slot_name
+from intentfold.codec.state import KINDS, attributes, find, holders, names, slot_name
 from intentfold.intent import Edit, IntentState, Kind, Rejected
 from intentfold.task import Priority
 
@@ -36,21 +40,23 @@ _ID = re.compile(r"#(\d{1,9})")
 def encode_edits(edits: Sequence[Edit], state: IntentState) -> str:
     """The edits of `state` as text, `NONE` for none."""
     called = names(state)
-    return "\n".join(_encode(edit, called) for edit in edits) or NONE
+    return "\n".join(_encode(edit, state, called) for edit in edits) or NONE
 
 
-def _encode(edit: Edit, called: Mapping[int, str]) -> str:
+def _encode(edit: Edit, state: IntentState, called: Mapping[int, str]) -> str:
     if edit.op == "ADD":
         kind = "" if edit.kind == "goal" else f"{edit.kind} "
-        return f"ADD {kind}{_depends(edit, called)}{attributes(edit.priority, edit.scope)}{_what(edit)}"
+        op = "ADD" if edit.slot is None or kind or edit.depends_on or holders(state, edit.slot, edit.scope) else "SET"
+        return f"{op} {kind}{_depends(edit, called)}{attributes(edit.priority, edit.scope)}{_what(edit)}"
     name = _called(edit.id or 0, called)
     if edit.op == "DELETE":
         return f"DELETE {name}"
     if edit.op == "REPRIORITIZE":
         return f"REPRIORITIZE {name}: {edit.priority}"
+    op = "REPLACE" if name.startswith("#") else "SET"
     if edit.value is None:
-        return f"REPLACE {name}: {escape(edit.text or '', '|')}"
-    return f"REPLACE {name}: {escape(edit.value, '|')}{_words(edit)}"
+        return f"{op} {name}: {escape(edit.text or '', '|')}"
+    return f"{op} {name}: {escape(edit.value, '|')}{_words(edit)}"
 
 
 def _called(id: int, called: Mapping[int, str]) -> str:
@@ -102,10 +108,12 @@ def _decode(line: str, state: IntentState) -> Edit | str:
     if line == NONE:
         return f"{NONE} beside other lines"
     op, _, rest = line.partition(" ")
-    if op == "ADD" and rest:
-        return _decode_add(rest, state)
-    if op not in ("REPLACE", "DELETE", "REPRIORITIZE") or not rest:
+    if op not in ("SET", "ADD", "REPLACE", "DELETE", "REPRIORITIZE") or not rest:
         return "not an edit"
+    if op == "SET":
+        return _decode_set(rest, state)
+    if op == "ADD":
+        return _decode_add(rest, state)
     if op == "DELETE":
         id = _named(rest, state)
         return id if isinstance(id, str) else Edit("DELETE", id=id)
@@ -130,6 +138,24 @@ def _decode(line: str, state: IntentState) -> Edit | str:
     if item is not None and item.slot is None:
         return Edit("REPLACE", id=id, text=value)
     return Edit("REPLACE", id=id, value=value, text=words)
+
+
+def _decode_set(rest: str, state: IntentState) -> Edit | str:
+    edit = _decode_add(rest, state)
+    if isinstance(edit, str) or edit.slot is None:
+        return edit
+    if edit.kind != "goal" or edit.depends_on:
+        return "SET takes no kind and no dependencies: ADD does"
+    if not holders(state, edit.slot, edit.scope):
+        return edit
+    item = find(state, edit.slot, edit.scope)
+    if item is None:
+        return f"more than one active item is named {edit.slot!r}, or it goes by its id: ADD or REPLACE tells which is meant"
+    if edit.priority in (None, item.priority):
+        return Edit("REPLACE", id=item.id, value=edit.value, text=edit.text)
+    if edit.value != item.value:
+        return f"SET changes the value or the priority of {edit.slot!r}, not both"
+    return Edit("REPRIORITIZE", id=item.id, priority=edit.priority)
 
 
 def _named(name: str, state: IntentState) -> int | str:

@@ -1,4 +1,4 @@
-"""The full-state codec, for comparison with the delta codec: the whole state after the turn, one ADD line per item.
+"""The full-state codec, for comparison with the delta codec: the whole state after the turn, one SET or ADD line per item.
 
 Dependencies are written as `+k`, the k-th line. The edits are recovered with `diff`.
 """
@@ -17,11 +17,11 @@ def encode_state(state: IntentState) -> str:
 def decode_state(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple[Rejected, ...]]:
     """The edits from `state` to the state that `text` spells, and the lines that could not be read.
 
-    Lines other than ADD are rejected; an item that an unreadable line may have meant is then gone, as it is for
+    Lines that add nothing are rejected; an item that an unreadable line may have meant is then gone, as it is for
     any reader of a full state.
     """
     edits, unread = decode_edits(text, IntentState())
     additions = [edit for edit in edits if edit.op == "ADD"]
-    others = tuple(Rejected(f"{edit.op} {edit.id}", "a full state is made of ADD lines") for edit in edits if edit.op != "ADD")
+    others = tuple(Rejected(f"{edit.op} {edit.id}", "a full state is made of SET and ADD lines") for edit in edits if edit.op != "ADD")
     target, refused = fold_leniently(IntentState(), additions)
     return diff(state, target), (*unread, *others, *refused)

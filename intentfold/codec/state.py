@@ -5,7 +5,7 @@ destination city: Lisbon
 #3 the words of a goal that has no slot
 conclusion total nights: 4
 
-An item reads as the ADD that would make it (`codec/edits.py`), so that whoever edits it copies its name from the
+An item reads as the SET that would make it (`codec/edits.py`), so that whoever edits it copies its name from the
 state. Where the name would not tell items apart, the id stands before it and names it.
 """
 
@@ -19,7 +19,7 @@ from intentfold.intent import IntentItem, IntentState, Kind, normalise, slot_tex
 from intentfold.task import Priority
 
 # Version of how states and edits are written: a model trained on one cannot read another.
-LINES = "2"
+LINES = "3"
 KINDS: tuple[Kind, ...] = ("conclusion", "format")
 
 
@@ -57,8 +57,13 @@ def names(state: IntentState) -> dict[int, str]:
 
 def find(state: IntentState, slot: str, scope: str | None) -> IntentItem | None:
     """The active item that a name means, case and outer punctuation aside."""
-    found = [item for item in state.items if item.slot is not None and _key(item.slot, item.scope) == _key(slot, scope)]
+    found = holders(state, slot, scope)
     return found[0] if len(found) == 1 and _is_named(found[0]) else None
+
+
+def holders(state: IntentState, slot: str, scope: str | None) -> list[IntentItem]:
+    """The active items of this slot and scope, whether or not a name would tell them apart."""
+    return [item for item in state.items if item.slot is not None and _key(item.slot, item.scope) == _key(slot, scope)]
 
 
 def _is_named(item: IntentItem) -> bool:

@@ -14,6 +14,7 @@ from intentfold.intent import Edit, IntentItem, IntentState, canonical, diff, fo
 from tests.strategies import states, texts
 
 FRAGMENTS = [
+    "SET ",
     "ADD ",
     "REPLACE ",
     "REPRIORITIZE ",
@@ -114,14 +115,46 @@ def test_lines_as_documented() -> None:
         "DELETE city",
         "REPLACE #4: other words",
         "REPLACE #6: kosher",
-        "REPLACE (for Ben) seats: 5",
+        "SET (for Ben) seats: 5",
         "REPRIORITIZE city: optional",
-        "ADD (must; for Ana) seats: 3",
+        "SET (must; for Ana) seats: 3",
         "ADD : words of a goal",
         "ADD conclusion [(for Ben) seats; #5; +1] total nights: 4",
     ]
     assert decode_edits(encode_edits(edits, state), state) == (edits, ())
     assert encode_edits((), state) == "NONE"
+
+
+def test_set_adds_where_the_name_is_free_and_replaces_where_it_is_held() -> None:
+    held = IntentState((IntentItem(3, "seats: 3", slot="seats", value="3", priority="must"),), 4)
+    assert decode_edits("SET seats: 4", IntentState()) == ((Edit("ADD", slot="seats", value="4"),), ())
+    assert decode_edits("SET Seats: 4", held) == ((Edit("REPLACE", id=3, value="4"),), ())
+    assert decode_edits("SET (must) seats: 4", held) == ((Edit("REPLACE", id=3, value="4"),), ())
+    assert decode_edits("SET (for Ana) seats: 4", held) == ((Edit("ADD", slot="seats", value="4", scope="Ana"),), ())
+    assert decode_edits("SET (optional) seats: 3", held) == ((Edit("REPRIORITIZE", id=3, priority="optional"),), ())
+
+
+def test_one_more_item_of_a_name_that_is_held_is_an_add() -> None:
+    held = IntentState((IntentItem(3, "seats: 3", slot="seats", value="3"),), 4)
+    one_more = (Edit("ADD", slot="seats", value="4"),)
+    assert encode_edits(one_more, held) == "ADD seats: 4"
+    assert decode_edits("ADD seats: 4", held) == (one_more, ())
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("SET seats: 4", "more than one active item is named 'seats'"),
+        ("SET (must) meal: halal", "the value or the priority of 'meal', not both"),
+        ("SET conclusion meal: halal", "takes no kind and no dependencies"),
+        ("SET seats", "reads `slot: value` or `: text`"),
+    ],
+)
+def test_a_set_that_leaves_open_what_is_meant_is_rejected(line: str, reason: str) -> None:
+    seats = (IntentItem(1, "seats: 3", slot="seats", value="3"), IntentItem(2, "Seats: 5", slot="Seats", value="5"))
+    state = IntentState((*seats, IntentItem(4, "meal: vegan", slot="meal", value="vegan")), 5)
+    edits, rejected = decode_edits(line, state)
+    assert edits == () and [r for r in rejected if reason in r.reason], rejected
 
 
 def test_a_name_is_found_whatever_its_case() -> None:
