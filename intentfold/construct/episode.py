@@ -132,6 +132,8 @@ class _Director:
         kept = self.at_once if other.rng.random() < 0.5 else None
         other.at_once = None if kept is None else place[id(kept)]
         other.next_thread = None if self.next_thread is None else place[id(self.next_thread)]
+        # More is said in a branch: a turn of several edits teaches more for the tokens that it costs.
+        other.style = replace(self.style, several=(1 + self.style.several) / 2)
         if other.at_once is None:
             other._wander()
         return other
