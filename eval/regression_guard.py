@@ -107,8 +107,8 @@ def main(argv: list[str] | None = None) -> None:
     write_jsonl(args.out / "cases.jsonl", cases)
     against = f"{args.base}" if args.against is None else f"{args.base}, against {args.against}"
     what = (
-        f"{args.adapter} on {against}: {says}. Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the {other}."
-        f"{what}"
+        f"{args.adapter} on {against}: {says}. "
+        f"Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the {other}.{what}"
     )
     if share <= args.task_margin:
         what += " So few of them cannot be lost by more than the margin: that suite says nothing here."
