@@ -109,6 +109,7 @@ class _Director:
         self.said: dict[str, Goal] = {}  # what each thread last stated
         self.last: tuple[str, Step | None] | None = None  # the thread of the turn before, and what would take that turn back
         self.needed = {needed for goal in task.goals for needed in goal.depends_on}
+        self.is_branch = False
 
     def play(self, branches: int) -> tuple[EpisodeTurn, ...]:
         turns: list[EpisodeTurn] = []
@@ -132,8 +133,10 @@ class _Director:
         kept = self.at_once if other.rng.random() < 0.5 else None
         other.at_once = None if kept is None else place[id(kept)]
         other.next_thread = None if self.next_thread is None else place[id(self.next_thread)]
-        # More is said in a branch: a turn of several edits teaches more for the tokens that it costs.
-        other.style = replace(self.style, several=(1 + self.style.several) / 2)
+        # More is said in a branch: a turn of several edits teaches more for the tokens that it costs. And as many are
+        # about nothing, or ask for the work before all is said.
+        other.style = replace(self.style, several=(1 + self.style.several) / 2, chat=min(1.0, 2 * self.style.chat))
+        other.is_branch = True
         if other.at_once is None:
             other._wander()
         return other
@@ -235,7 +238,8 @@ class _Director:
         state = _with_conclusion(state, self.reply)
         goals = [item for item in state.items if item.kind == "goal" and item.slot is not None]
         values = [v for p in self.task.payload["parameters"].values() for v in p["values"]]
-        act = rng.choices(["chat", "mention", "confirm", "confirm_all", "ask_status"], [4, 2, 2, 1, 1])[0]
+        acts = ["chat", "mention", "confirm", "confirm_all", "ask_status", "final"]
+        act = rng.choices(acts, [4, 2, 2, 1, 1, 3 if self.is_branch else 0])[0]
         if (act == "confirm" and not goals) or (act == "mention" and not values):
             act = "chat"
         fields = {}
