@@ -122,8 +122,8 @@ def train(args: Arguments) -> None:
     preflight.check_template(tokenizer, args.chat_template_kwargs)
     preflight.check_adapter(model)
     max_prompt = args.max_length - args.max_completion
-    prompts = {one.name: preflight.prompt_ids(tokenizer, one.prompt(), args.chat_template_kwargs) for one in rows.asked}
-    preflight.check_prompt_lengths({name: len(ids) for name, ids in prompts.items()}, max_prompt)
+    asked = ((one.name, one.prompt()) for one in rows.asked)
+    preflight.check_prompt_lengths(tokenizer, asked, args.chat_template_kwargs, max_prompt)
     shown = random.Random(args.seed).sample(rows.asked, args.worked_examples)
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
     record_run(args.out, args)
@@ -148,7 +148,8 @@ def train(args: Arguments) -> None:
     )
     print(f"{len(rows.asked)} rows, {args.steps} optimizer steps of {args.rows_per_step}")
     facts = {"role": args.role, "data": dataset_hash(folder), "template": template_hash(codec)}
-    runs.train(trainer, args.out, facts, list(prompts.values())[:4])
+    probes = [preflight.prompt_ids(tokenizer, one.prompt(), args.chat_template_kwargs) for one in rows.asked[:4]]
+    runs.train(trainer, args.out, facts, probes)
 
 
 if __name__ == "__main__":

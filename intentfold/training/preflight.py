@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of, template_hash
+
+TEMPLATE_TOKENS = 64  # more than a chat template puts around a message
 
 
 class PreflightError(ValueError):
@@ -121,9 +123,20 @@ def check_vocabulary(student: Any, teacher: Any) -> None:
         raise PreflightError(f"teacher and student have different vocabularies, for one: {differing}")
 
 
-def check_prompt_lengths(lengths: Mapping[str, int], max_prompt: int) -> None:
-    """No prompt (name to tokens) may be longer than what `max_length` leaves beside a completion."""
-    for name, length in lengths.items():
+def check_prompt_lengths(
+    tokenizer: Any,
+    prompts: Iterable[tuple[str, Sequence[Mapping[str, str]]]],
+    template_kwargs: Mapping[str, Any],
+    max_prompt: int,
+) -> None:
+    """No prompt (name, messages) may be longer than what `max_length` leaves beside a completion.
+
+    A token stands for at least one byte: what has fewer bytes than `max_prompt` tokens need not be tokenised.
+    """
+    for name, messages in prompts:
+        if sum(len(message["content"].encode()) for message in messages) + TEMPLATE_TOKENS * len(messages) < max_prompt:
+            continue
+        length = len(prompt_ids(tokenizer, messages, template_kwargs))
         if length > max_prompt:
             raise PreflightError(
                 f"{name}: the prompt has {length} tokens, more than the {max_prompt} that max_length leaves for it"

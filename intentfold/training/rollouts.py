@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,18 +67,22 @@ class LaneOrder(Sampler[int]):
             lanes = [(episode, turn + 1) if turn + 1 < self.turns[episode] else (next(episodes), 0) for episode, turn in lanes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
-    """One fold to sample: the state it starts from, what the student is asked, and the edits that its prompt supports."""
+    """One fold to sample: the state it starts from, and what the student is asked."""
 
     episode: Episode  # up to `turn`, where that is a branch
     turn: int
     branch: int
     state: IntentState
     own: bool
-    right: tuple[Edit, ...]
     codec: Codec
     window: int | None
+
+    @cached_property  # a run looks at few of all that it could sample
+    def right(self) -> tuple[Edit, ...]:
+        """The edits that its prompt supports."""
+        return supported_edits(self.state, self.episode, self.turn, self.window)
 
     @property
     def name(self) -> str:
@@ -179,8 +184,7 @@ class Rollout:
 
     def _of(self, episode: Episode, turn: int, branch: int, state: IntentState, own: bool) -> Fold:
         episode = episode.taking(turn, branch)
-        right = supported_edits(state, episode, turn, self.window)
-        return Fold(episode, turn, branch, state, own, right, self.codec, self.window)
+        return Fold(episode, turn, branch, state, own, self.codec, self.window)
 
     def finish(self, folds: Sequence[Fold], outputs: Sequence[str]) -> dict[str, list[float]]:
         """Move each lane on to the state that its own output leads to; returns what happened, a number a fold."""

@@ -93,9 +93,19 @@ def test_vocabularies_must_be_equal():
 
 
 def test_prompts_must_leave_room():
-    preflight.check_prompt_lengths({"e:0": 10}, 10)
-    with pytest.raises(PreflightError, match="e:1: the prompt has 11 tokens, more than the 10"):
-        preflight.check_prompt_lengths({"e:0": 10, "e:1": 11}, 10)
+    short, long = ([{"role": "user", "content": "seats: 3 " * times}] for times in (20, 60))
+    tokens = len(preflight.prompt_ids(TOKENIZER, long, {}))
+    assert tokens > len(preflight.prompt_ids(TOKENIZER, short, {}))
+    preflight.check_prompt_lengths(TOKENIZER, [("e:0", short), ("e:1", long)], {}, tokens)
+    with pytest.raises(PreflightError, match=f"e:1: the prompt has {tokens} tokens, more than the {tokens - 1}"):
+        preflight.check_prompt_lengths(TOKENIZER, [("e:0", short), ("e:1", long)], {}, tokens - 1)
+
+
+def test_prompts_too_short_to_be_too_long_are_not_tokenised():
+    short = [{"role": "user", "content": "seats: 3"}]
+    preflight.check_prompt_lengths(None, [("e:0", short)], {}, 1024)
+    with pytest.raises(AttributeError):
+        preflight.check_prompt_lengths(None, [("e:0", short * 20)], {}, 1024)
 
 
 def test_adapters_must_sit_on_the_language_model(tmp_path):
