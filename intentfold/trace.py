@@ -261,7 +261,8 @@ class Ledger:
 
     `assessments[n]` are of the output of exchange `n` (empty after a clarification question), `raised[n]` the keys that
     the user's message of exchange `n` raised, `discrepancies[n]` those of them for which it names what is wrong, and
-    `stated[n]` those for which it states the desired change.
+    `stated[n]` those for which it states the desired change. `errors[n]` is what was wrong with the agent's actions in
+    exchange `n`, and `refused[n]` the wordings of its message that failed their audit; both empty where no model took part.
     """
 
     __pydantic_config__ = RECORD
@@ -275,6 +276,8 @@ class Ledger:
     raised: tuple[tuple[str, ...], ...]
     discrepancies: tuple[tuple[str, ...], ...]
     stated: tuple[tuple[str, ...], ...]
+    errors: tuple[tuple[str, ...], ...] = ()
+    refused: tuple[tuple[str, ...], ...] = ()
 
     def requirement(self, key: str) -> PrivateRequirement:
         """The requirement of that key."""

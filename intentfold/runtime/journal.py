@@ -52,7 +52,8 @@ class JournaledBackend:
     """A backend whose completions go through a journal, so that a run that starts again asks only for what is missing.
 
     Prompts are sent in chunks of `chunk`, shortest first; at most one chunk is lost to a kill. `progress` is called
-    with the number of prompts answered, those from the journal included.
+    with the number of prompts answered, those from the journal included. `tokens` counts those of all prompts and
+    completions that it gave, from the journal too: what the work takes, however often it was begun.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class JournaledBackend:
         self.journal = journal
         self.chunk = chunk
         self.progress = progress
+        self.tokens = 0
 
     @property
     def name(self) -> str:
@@ -90,7 +92,9 @@ class JournaledBackend:
                 raise BackendError(str(error), answered) from error
             self._keep(chunk, done)
             self.progress(len(chunk))
-        return [from_json(Completion, self.journal.entries[key]) for key in keys]
+        found = [from_json(Completion, self.journal.entries[key]) for key in keys]
+        self.tokens += sum(one.prompt_tokens + one.completion_tokens for one in found)
+        return found
 
     def _keep(self, chunk: Sequence[tuple[str, Prompt]], done: dict[int, Completion]) -> None:
         self.journal.write({chunk[position][0]: to_json(completion) for position, completion in done.items()})
