@@ -27,7 +27,7 @@ from intentfold.metrics.statistics import Comparison
 from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.records import canonical_json, read_jsonl, to_json, write_jsonl, write_text
 from intentfold.runtime.backends import Backends, Model
-from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.journal import Journal, journaled
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import CannedBackend
 
@@ -107,8 +107,8 @@ def main(argv: list[str] | None = None) -> None:
                 order = random.Random(f"{args.seed}/{run}").sample(range(len(examples)), len(examples))
                 asked = [examples[place] for place in order]
                 with tqdm(total=len(asked), desc=f"{arm} {split}: run {run + 1}") as bar:
-                    served = JournaledBackend(backend, journals[run], chunk=2 * args.batch_size, progress=bar.update)
-                    found = judge_examples(served, asked, args.max_tokens, scorer=None if run else backend)
+                    served = journaled(backend, journals[run], chunk=2 * args.batch_size, progress=bar.update)
+                    found = judge_examples(served, asked, args.max_tokens)
                 back = dict(zip(order, found, strict=True))
                 runs.append([back[place] for place in range(len(examples))])
             judged[arm][split] = runs[0]

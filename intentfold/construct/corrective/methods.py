@@ -11,7 +11,6 @@ from intentfold.construct.corrective.replay import Method, Supply, without_expla
 from intentfold.construct.corrective.targets import Target
 from intentfold.runtime import baselines
 from intentfold.runtime.checker import Judge, ModelJudge
-from intentfold.runtime.journal import JournaledBackend
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import Selector
 from intentfold.trace import LearningHistory
@@ -73,11 +72,9 @@ class Methods:
         backend = self.checkers[checker]
         if backend is None:
             return ExecutedJudge(target.family, target.scenario, target.words)
-        behind = backend.backend if isinstance(backend, JournaledBackend) else backend
         return ModelJudge(
             backend,
             explanation=method != "no_explanation",
             threshold=self.thresholds.get(checker),
-            scorer=behind,
             max_tokens=self.max_tokens,
         )
