@@ -14,7 +14,8 @@ from intentfold.metrics.document import Heading, Text
 from intentfold.metrics.page import comparison_blocks, file_links, row_table, write_document
 from intentfold.metrics.report import Row, row, under
 from intentfold.metrics.statistics import Comparison
-from intentfold.records import canonical_json, to_json, write_text
+from intentfold.prompts.checker import checker_template_hash
+from intentfold.records import RecordError, canonical_json, read_jsonl, to_json, write_text
 from intentfold.runtime.checker import ask, probabilities
 from intentfold.runtime.roles import Backend
 
@@ -24,6 +25,19 @@ METRICS = (
     "macro_f1", "false_unmet", "not_assessed", "reasons_named", "ece", "agreement",
     *(f"{name}_{verdict}" for verdict in metrics.VERDICTS for name in ("precision", "recall", "f1")),
 )  # fmt: skip
+
+
+def read_questions(path: Path) -> list[Example]:
+    """The examples of a split. Raises `RecordError` where there are none, or one is not the checker's or of another template."""
+    examples = read_jsonl(path, Example)
+    if not examples:
+        raise RecordError(f"{path}: no examples")
+    for number, one in enumerate(examples, start=1):
+        found = (one.provenance.codec, one.provenance.template)
+        if found != ("verdict", checker_template_hash()):
+            expected = f"codec verdict, template {checker_template_hash()}"
+            raise RecordError(f"{path}:{number}: expected {expected}, got codec {found[0]}, template {found[1]}: mine them anew")
+    return examples
 
 
 def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int) -> list[Judged]:

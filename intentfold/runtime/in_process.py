@@ -24,8 +24,8 @@ class InProcessBackend:
     """Batched decoding on a model folder; `use` switches between the base and its adapters, `sample` between greedy and sampled.
 
     Prompts go in batches of `batch_size` of like length, padded on the left, those that begin alike side by side; what they
-    begin with is computed once, and rows that have stopped leave the batch. `chat_template_kwargs` (such as `enable_thinking: false`) go to the
-    chat template, as in training.
+    begin with is computed once, and rows that have stopped leave the batch.
+    `chat_template_kwargs` (such as `enable_thinking: false`) go to the chat template, as in training.
     """
 
     def __init__(
@@ -140,6 +140,17 @@ class InProcessBackend:
                 logprobs_1TV = self.model(input_ids=ids_1T).logits[:, :-1].float().log_softmax(-1)
                 found.append(float(logprobs_1TV.gather(-1, ids_1T[:, 1:, None]).mean()))
         return found
+
+    def embed(self, text: str) -> tuple[list[float], int]:
+        """The mean of the last hidden states over the tokens of a plain text, and how many they are."""
+        import torch
+
+        ids_1T = torch.tensor([self.tokenizer(text)["input_ids"]], device=self.model.device)
+        if not ids_1T.shape[1]:
+            raise ValueError(f"a text needs at least one token, got {text!r}")
+        with torch.inference_mode():
+            hidden_1TD = self.model(input_ids=ids_1T, output_hidden_states=True, logits_to_keep=1).hidden_states[-1]
+        return hidden_1TD[0].float().mean(0).tolist(), ids_1T.shape[1]
 
     def _generate(self, rows: Sequence[list[int]], max_tokens: int, look: Look) -> list[list[int]]:
         """Continuations of token rows, stop token included where one was written."""

@@ -52,9 +52,9 @@ class Journal:
 class JournaledBackend:
     """A backend whose completions go through a journal, so that a run that starts again asks only for what is missing.
 
-    Prompts are sent in chunks of `chunk`, short ones first and those that begin alike in one; at most one chunk is lost to a kill. `progress` is called
-    with the number of prompts answered, those from the journal included. `tokens` counts those of all prompts and
-    completions that it gave, from the journal too: what the work takes, however often it was begun.
+    Prompts are sent in chunks of `chunk`, short ones first and those that begin alike in one; at most one chunk is lost to a
+    kill. `progress` is called with the number of prompts answered, those from the journal included. `tokens` counts those of
+    all prompts and completions that it gave, from the journal too: what the work takes, however often it was begun.
     """
 
     def __init__(

@@ -28,9 +28,9 @@ class Tool:
     optional: tuple[str, ...] = ()
 
     def call(self, arguments: Mapping[str, str], before: Sequence[Observation]) -> Observation:
-        """The call with its arguments in the tool's own order, and what came back; `error: …` for arguments that do not fit."""
+        """The call and what came back; `error: …` for arguments that do not fit."""
         known = (*self.arguments, *self.optional)
-        given = {name: arguments[name] for name in known if name in arguments}
+        given = {name: value for name, value in arguments.items() if name in known}
         missing = [name for name in self.arguments if name not in given]
         if missing or len(given) < len(arguments):
             unknown = [name[:40] for name in arguments if name not in known]

@@ -112,6 +112,18 @@ def test_sampling_is_reproducible_for_a_seed_in_any_batch(base) -> None:
     assert [completion.text for completion in backend.complete(PROMPTS, 8)] == greedy
 
 
+def test_vectors_are_mean_hidden_states(base) -> None:
+    backend = InProcessBackend(base)
+    vector, tokens = backend.embed("abc")
+    ids = torch.tensor([backend.tokenizer("abc")["input_ids"]])
+    assert tokens == ids.shape[1] == 3
+    with torch.inference_mode():
+        hidden = backend.model.model(input_ids=ids).last_hidden_state[0]
+    assert vector == pytest.approx(((hidden[0] + hidden[1] + hidden[2]) / 3).tolist(), abs=1e-5)
+    with pytest.raises(ValueError, match="at least one token"):
+        backend.embed("")
+
+
 def test_samples_follow_the_softmax(base) -> None:
     backend = InProcessBackend(base)
     row = backend.prompt_ids(PROMPTS[1])

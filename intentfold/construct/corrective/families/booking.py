@@ -135,10 +135,6 @@ def _bookings(output: Output) -> list[Observation]:
     return [call for call in output.calls if call.name == "book_train" and call.result.startswith(BOOKED)]
 
 
-def _shown(call: Observation) -> str:
-    return " ".join(f"{name}={value}" for name, value in call.arguments.items())
-
-
 def refundable(v: Mapping[str, str], output: Output) -> Finding:
     wrong = [call for call in _bookings(output) if call.arguments.get("refundable") != "true"]
     if not wrong:
