@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from intentfold.runtime.decoding import shared_prefix
 
@@ -30,7 +30,7 @@ def families(rows: Rows) -> list[list[int]]:
     """Places of rows that share a beginning of at least half of the longest of them; short rows first in each."""
     found: list[list[int]] = []
     trunk = longest = 0
-    for place in sorted(range(len(rows)), key=lambda place: list(rows[place])):
+    for place in sorted(range(len(rows)), key=lambda place: cast(Any, rows[place])):
         row = rows[place]
         if found:
             shared = min(trunk, _alike(rows[found[-1][-1]], row))
