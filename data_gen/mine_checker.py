@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from intentfold.config import check_same_run, parse, plain, record_run
+from intentfold.construct.corrective.validate import check_environment
 from intentfold.example import Example
 from intentfold.mining.assets import learner_examples
 from intentfold.mining.card import write_dataset
@@ -74,6 +75,7 @@ def mine(args: Arguments, split: str) -> list[Example]:
     most = args.max_examples if split == "train" else args.max_held_out
     rng = random.Random(f"{args.seed}/{split}")
     pairs = read_pairs(args.histories, split, args.train_users if split == "train" else 0)
+    check_environment(pairs)
     if args.role == "learner":
         examples = [one for history, ledger in pairs for one in learner_examples(history, ledger)]
         return examples if not 0 < most < len(examples) else rng.sample(examples, most)

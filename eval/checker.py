@@ -20,14 +20,15 @@ from tqdm import tqdm
 from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.example import Example
 from intentfold.metrics import checker as metrics
-from intentfold.metrics.checker_report import METRICS, checker_rows, conditions, judge_examples, write_checker_report
+from intentfold.metrics import checker_report as judging
+from intentfold.metrics.checker_report import METRICS
 from intentfold.metrics.plot import plot_reliability
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison
 from intentfold.models import DtypeChoice, chosen_dtype
-from intentfold.records import canonical_json, read_jsonl, to_json, write_jsonl, write_text
+from intentfold.records import canonical_json, to_json, write_jsonl, write_text
 from intentfold.runtime.backends import Backends, Model
-from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.journal import Journal, journaled
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import CannedBackend
 
@@ -91,7 +92,7 @@ def main(argv: list[str] | None = None) -> None:
     check_same_run(args.out, args)
     record_run(args.out, args)
     parts = {split: questions(args, split) for split in dict.fromkeys((args.validation, *args.splits))}
-    where = conditions({split: parts[split] for split in args.splits})
+    where = judging.conditions({split: parts[split] for split in args.splits})
     journals = [Journal(args.out / f"completions.{run + 1}.jsonl") for run in range(args.runs)]
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     backends = Backends(**options)
@@ -107,8 +108,8 @@ def main(argv: list[str] | None = None) -> None:
                 order = random.Random(f"{args.seed}/{run}").sample(range(len(examples)), len(examples))
                 asked = [examples[place] for place in order]
                 with tqdm(total=len(asked), desc=f"{arm} {split}: run {run + 1}") as bar:
-                    served = JournaledBackend(backend, journals[run], chunk=2 * args.batch_size, progress=bar.update)
-                    found = judge_examples(served, asked, args.max_tokens, scorer=None if run else backend)
+                    served = journaled(backend, journals[run], chunk=2 * args.batch_size, progress=bar.update)
+                    found = judging.judge_examples(served, asked, args.max_tokens)
                 back = dict(zip(order, found, strict=True))
                 runs.append([back[place] for place in range(len(examples))])
             judged[arm][split] = runs[0]
@@ -118,11 +119,11 @@ def main(argv: list[str] | None = None) -> None:
         threshold = metrics.choose_threshold(whole, args.most_false) if whole[0].probabilities else None
         for condition, places in where.items():
             asked = [parts[split][place] for split, place in places]
-            rows += checker_rows(arm, condition, asked, [judged[arm][split][place] for split, place in places], threshold)
+            rows += judging.checker_rows(arm, condition, asked, [judged[arm][split][place] for split, place in places], threshold)
         bins[arm] = metrics.reliability([one for split in args.splits for one in judged[arm][split]])
         write_jsonl(args.out / f"judged.{arm}.jsonl", [one for split in parts for one in judged[arm][split]])
-        facts = {"threshold": threshold, "bins": [to_json(one) for one in bins[arm]]}
-        write_text(args.out / f"reliability.{arm}.json", canonical_json(facts) + "\n")
+        sure = to_json(metrics.Reliability(backend.name, threshold, tuple(bins[arm])))
+        write_text(args.out / f"reliability.{arm}.json", canonical_json(sure) + "\n")
     comparisons: dict[str, Comparison] = {}
     for name, (a, b) in args.comparisons.items():
         for condition, places in where.items():
@@ -131,14 +132,12 @@ def main(argv: list[str] | None = None) -> None:
             rows.append(row(a, condition, name, comparisons[f"{name}, {condition}"], "-"))
     plot_reliability({arm: some for arm, some in bins.items() if some}, args.out / "reliability.png")
     what = f"{ {split: len(parts[split]) for split in args.splits} } questions of {args.examples}."
-    write_checker_report(args.out, what, rows, comparisons)
+    judging.write_checker_report(args.out, what, rows, comparisons)
     print(table([r for r in rows if r.metric in ("macro_f1", "recall_unmet", "false_unmet", "ece", *args.comparisons)]))
 
 
 def questions(args: Arguments, split: str) -> list[Example]:
-    examples = read_jsonl(args.examples / f"{split}.jsonl", Example)
-    if not examples:
-        raise SystemExit(f"{args.examples / f'{split}.jsonl'}: no examples")
+    examples = judging.read_questions(args.examples / f"{split}.jsonl")
     if args.limit and len(examples) > args.limit:
         examples = random.Random(args.seed).sample(examples, args.limit)
     return examples

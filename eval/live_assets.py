@@ -3,12 +3,12 @@
     python eval/live_assets.py --config configs/eval/live_assets/demo.yaml
 
 Leaves in `out`: assets/ (the store), runs.jsonl, results.json (rows of arm, condition, metric, mean, low, high, n, agent),
-comparisons.json, report.html, report.md. The agent is scripted; learner, selector and checkers scripted or models, by config.
+comparisons.json, report.html, report.md. Agent, learner, selector and checkers are scripted or models, by config.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ from tqdm import tqdm
 
 from intentfold.config import check_names, check_same_run, parse, record_run
 from intentfold.construct.corrective.agent import AgentRates
+from intentfold.construct.corrective.casting import Casting, Selection
 from intentfold.construct.corrective.methods import Methods
 from intentfold.construct.corrective.origins import Origins
 from intentfold.construct.corrective.replay import METHODS, Method, execute
 from intentfold.construct.corrective.targets import KINDS, Kind, targets
+from intentfold.construct.corrective.validate import check_environment
 from intentfold.metrics import live
-from intentfold.metrics.live_report import live_rows, recall_rows, write_live_report
+from intentfold.metrics.checker import read_threshold
+from intentfold.metrics.live_report import building_rows, live_rows, recall_rows, scripted_roles, write_live_report
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import MARGIN
 from intentfold.mining.assets import Who, learn_all
@@ -29,9 +32,8 @@ from intentfold.mining.checker import read_pairs
 from intentfold.models import DtypeChoice, chosen_dtype
 from intentfold.records import write_jsonl
 from intentfold.runtime.asset_store import AssetStore
-from intentfold.runtime.backends import Backends, Model
-from intentfold.runtime.journal import Journal, JournaledBackend
-from intentfold.runtime.selection import LexicalSelector, ModelSelector, Selector
+from intentfold.runtime.backends import Model
+from intentfold.runtime.embeddings import EmbeddingSelector
 from intentfold.trace import LiveRun
 
 
@@ -45,10 +47,12 @@ class Arguments:
         splits: splits whose users are taken
         methods, kinds: what is compared (live_assets once for each checker), on which kinds of targets, each reported apart
         checkers: who judges, by name; null for the executed checks
-        thresholds: for checkers that judge by probabilities, from which one of unmet on it is unmet, by name (eval/checker.py
-            chooses one on validation and leaves it in reliability.ARM.json)
+        thresholds: for checkers that judge by probabilities, by name, the reliability.ARM.json in which eval/checker.py left
+            the threshold that it chose for the same checker
         learner: who learns: oracle (shown the ledger), verbatim, or the model under learner_model
-        learner_model, selector_model: models of those roles; the selector is lexical by default
+        selector: who selects: lexical, the model under selector_model, or by the vectors of that model
+        learner_model, selector_model: models of those roles
+        agent_model: a model that does the work, instead of the scripted agent
         sweep: rates of the scripted agent, each a condition of its own; the first is that of the comparisons
         runs, seed: executions of each target; seed of the agent's luck
         limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
@@ -62,10 +66,12 @@ class Arguments:
     methods: list[Method] = field(default_factory=lambda: list(METHODS))
     kinds: list[Kind] = field(default_factory=lambda: list(KINDS))
     checkers: dict[str, Model | None] = field(default_factory=lambda: {"executed": None})
-    thresholds: dict[str, float] = field(default_factory=dict)
+    thresholds: dict[str, Path] = field(default_factory=dict)
     learner: Who = "oracle"
+    selector: Selection = "lexical"
     learner_model: Model | None = None
     selector_model: Model | None = None
+    agent_model: Model | None = None
     sweep: list[AgentRates] = field(default_factory=lambda: [AgentRates()])
     runs: int = 2
     limit: int = 0
@@ -82,15 +88,14 @@ class Arguments:
         check_names("checkers", self.checkers, ("learner", "selector"))
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
+        if (self.selector == "lexical") != (self.selector_model is None):
+            raise ValueError("selector_model goes with selector 'model' or 'embedding'")
         if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
             raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
-        for name, threshold in self.thresholds.items():
+        for name in self.thresholds:
             model = self.checkers.get(name)
             if model is None or model.kind != "in_process":
                 raise ValueError(f"thresholds.{name}: expected an in-process model among the checkers {sorted(self.checkers)}")
-            # Above 1 nothing is unmet: that is what is chosen where no threshold lets few enough through.
-            if not 0.0 <= threshold <= 1.001:
-                raise ValueError(f"thresholds.{name}: expected a probability, got {threshold}")
         if not (self.sweep and self.methods and self.kinds and self.checkers):
             raise ValueError("sweep, methods, kinds and checkers must each hold something")
 
@@ -99,6 +104,7 @@ def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     roles: list[tuple[str, Model | None, str | None]] = [(f"checkers.{n}", m, "verdict") for n, m in args.checkers.items()]
     roles += [("learner_model", args.learner_model, "asset"), ("selector_model", args.selector_model, None)]
+    roles += [("agent_model", args.agent_model, None)]
     for what, model, codec in roles:
         if model is not None and (missing := model.missing(codec)):
             raise SystemExit(f"{what}: {missing}")
@@ -107,52 +113,45 @@ def main(argv: list[str] | None = None) -> None:
     pairs = [pair for split in args.splits for pair in read_pairs(args.histories, split, args.limit)]
     if not pairs:
         raise SystemExit(f"{args.histories}: no histories in {args.splits}")
+    check_environment(pairs)
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    journal = Journal(args.out / "completions.jsonl")
-
-    def served(model: Model) -> JournaledBackend:
-        return JournaledBackend(Backends(**options).make(model), journal)
-
-    learner = None if args.learner_model is None else served(args.learner_model)
-    # The ranker is for recall, which is measured to a depth of five whatever is selected at task entry.
-    rankers: list[Selector] = [LexicalSelector(), LexicalSelector(most=5, floor=0.0)]
-    if args.selector_model is not None:
-        rankers = [ModelSelector(served(args.selector_model), most=most) for most in (3, 5)]
-    selector, ranker = rankers
-    judges = {name: None if model is None else served(model) for name, model in args.checkers.items()}
-    learned, rejected = zip(*(learn_all(pairs, args.learner, learner, context=shown) for shown in (True, False)), strict=True)
-    if rejected[0]:
-        print(f"{len(rejected[0])} edits of assets rejected, such as {rejected[0][0]}")
+    casting = Casting(args.out, options)
+    selector, rankers = casting.selectors(args.selector, args.selector_model)
+    judges = {name: None if model is None else casting.served(model) for name, model in args.checkers.items()}
+    thresholds = {name: read_threshold(path, str(getattr(judges[name], "name", ""))) for name, path in args.thresholds.items()}
+    learner = None if args.learner_model is None else casting.served(args.learner_model)
+    learned, blind = (learn_all(pairs, args.learner, learner, context=shown) for shown in (True, False))
+    if learned.rejected:
+        print(f"{len(learned.rejected)} edits of assets rejected, such as {learned.rejected[0]}")
     store = AssetStore(args.out / "assets")
-    for assets in learned[0].values():
-        kept = store.load(assets.user)
-        if kept.situations != assets.situations:  # the first time, or histories were built anew in the same folder
-            store.commit(replace(assets, version=kept.version))
-    origins = Origins(ledger for _, ledger in pairs)
+    for assets in learned.assets.values():
+        store.keep(assets)
     histories = [history for history, _ in pairs]
-    methods = Methods(histories, learned[0], learned[1], selector, judges, args.max_tokens, args.thresholds)
+    methods = Methods(histories, learned.assets, blind.assets, selector, judges, args.max_tokens, thresholds)
     arms = [(m, c) for m in args.methods for c in (args.checkers if m == "live_assets" else list(args.checkers)[:1])]
-    idle = {m: f"{m} (cannot move)" for m in methods.idle(next(iter(args.checkers)))}
-    found: list[LiveRun] = []
-    tasks = list(targets(pairs, args.kinds))
-    for rates in args.sweep:
-        condition = f"fix {rates.fix}, half-fix {rates.half_fix}, regression {rates.regression}"
+    unmoved = methods.idle(next(iter(args.checkers)), scripted=args.agent_model is None)
+    who, agents = casting.agents(args.sweep, args.agent_model, args.runs)
+    origins, tasks, found = Origins(ledger for _, ledger in pairs), list(targets(pairs, args.kinds)), list[LiveRun]()
+    for condition, agent in agents:
         for target in tqdm(tasks, desc=condition):
             for method, checker in arms:
                 supplied = methods.supply(method, target, checker)
-                name = f"{method}, {checker}" if method == "live_assets" else idle.get(method, method)
+                name = f"{method}, {checker}" if method == "live_assets" else method + " (cannot move)" * (method in unmoved)
                 said = {"method": name, "kind": f"{target.kind}; {condition}"}
                 for run in range(args.runs):
-                    found.append(execute(target, supplied, rates, origins, **said, run=run, seed=args.seed))
+                    found.append(execute(target, supplied, agent[run], origins, **said, run=run, seed=args.seed))
     write_jsonl(args.out / "runs.jsonl", found)
-    rows: list[Row] = live_rows(found)
-    rows += recall_rows(pairs, {user: assets.situations for user, assets in learned[0].items()}, ranker)
+    rows: list[Row] = live_rows(found, who)
+    situations = {user: assets.situations for user, assets in learned.assets.items()}
+    rows += [one for ranker in rankers for one in recall_rows(pairs, situations, ranker)]
+    built = {"learner": learned.tokens, "learner without context": blind.tokens}
+    rows += building_rows(built, selector.indexed if isinstance(selector, EmbeddingSelector) else None, sorted(situations))
     comparisons = live.lifts(found, args.margin)
-    rows += [row(*name, one, "scripted") for name, one in comparisons.items()]
-    what = f"{len(tasks)} targets of {len(learned[0])} users; learner {args.learner}, selector {selector.name}."
+    rows += [row(*name, one, who) for name, one in comparisons.items()]
+    what = f"{len(tasks)} targets of {len(situations)} users; learner {args.learner}, selector {selector.name}."
     what += "".join(f" The findings of {method} cannot all be followed: {why}." for method, why in live.untraced(found).items())
-    what += "".join(f" {name} cannot move: {why}." for name, why in methods.idle(next(iter(args.checkers))).items())
-    write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()})
+    what += "".join(f" {name} cannot move: {why}." for name, why in unmoved.items()) + f" {scripted_roles(found, args.learner)}"
+    write_live_report(args.out, what, rows, {", ".join(name): one for name, one in comparisons.items()}, who)
     print(table([r for r in rows if (r.metric == "satisfaction" and r.condition == found[0].kind) or "recall@" in r.metric]))
 
 

@@ -36,13 +36,17 @@ def to_messages(dialogue: Dialogue) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One tool call as it can be seen: its name, its arguments, and what came back."""
+    """One tool call as it can be seen: its name, its arguments by name, and what came back."""
 
     __pydantic_config__ = RECORD
 
     name: str
     arguments: Mapping[str, str] = field(hash=False)
     result: str
+
+    def __post_init__(self) -> None:
+        # As they are read back from a file: what is shown, quoted and trained on is one text.
+        object.__setattr__(self, "arguments", dict(sorted(self.arguments.items())))
 
 
 @dataclass(frozen=True, slots=True)

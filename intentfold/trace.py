@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from intentfold.asset import Verdict
 from intentfold.dialogue import CorrectionStep, Dialogue, Output, Turn
 from intentfold.intent import Edit, IntentState, fold
-from intentfold.records import RECORD, canonical_json, content_hash, to_json
+from intentfold.records import RECORD, RecordError, canonical_json, content_hash, to_json
 from intentfold.task import SourceTask
 
 Load = Literal[1, 3, 5]
@@ -261,7 +262,8 @@ class Ledger:
 
     `assessments[n]` are of the output of exchange `n` (empty after a clarification question), `raised[n]` the keys that
     the user's message of exchange `n` raised, `discrepancies[n]` those of them for which it names what is wrong, and
-    `stated[n]` those for which it states the desired change.
+    `stated[n]` those for which it states the desired change. `errors[n]` is what was wrong with the agent's actions in
+    exchange `n`, and `refused[n]` the wordings of its message that failed their audit; both empty where no model took part.
     """
 
     __pydantic_config__ = RECORD
@@ -275,6 +277,8 @@ class Ledger:
     raised: tuple[tuple[str, ...], ...]
     discrepancies: tuple[tuple[str, ...], ...]
     stated: tuple[tuple[str, ...], ...]
+    errors: tuple[tuple[str, ...], ...] = ()
+    refused: tuple[tuple[str, ...], ...] = ()
 
     def requirement(self, key: str) -> PrivateRequirement:
         """The requirement of that key."""
@@ -295,6 +299,7 @@ class LiveRun:
     it unmet in the first candidate; `acted` whether what is wrong with it changed in a later candidate. `passed` says that
     the checker let the delivery pass; None where nothing was checked: no checker, or no intent selected for it. Where it
     cannot be told which requirements the supplied words are about, `selected` and `identified` are None and `untraced` says why.
+    `tokens` are those of models in the run, by role (worker, checker, selection); a scripted role has no entry.
     """
 
     __pydantic_config__ = RECORD
@@ -313,7 +318,28 @@ class LiveRun:
     passed: bool | None
     revisions: int
     untraced: str = ""
+    tokens: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 # A history, and what was wanted and checked in it: the second stays private.
 Pair = tuple[LearningHistory, Ledger]
+
+
+def check_pair(history: LearningHistory, ledger: Ledger) -> None:
+    """Raise `RecordError` where a ledger cannot be that of a history: another family, other exchanges, unknown keys."""
+    where = f"ledger of {history.id}"
+    if (ledger.history, ledger.family) != (history.id, history.family):
+        raise RecordError(f"{where}: expected {history.id} of {history.family}, got {ledger.history} of {ledger.family}")
+    for name in ("assessments", "raised", "discrepancies", "stated"):
+        if len(getattr(ledger, name)) != len(history.exchanges):
+            found = len(getattr(ledger, name))
+            raise RecordError(f"{where}: {name}: expected one of each of {len(history.exchanges)} exchanges, got {found}")
+    keys = {requirement.key for requirement in ledger.requirements}
+    for number, exchange in enumerate(history.exchanges):
+        assessed = {found.key for found in ledger.assessments[number]}
+        if assessed != (set() if exchange.output.asks else keys):
+            raise RecordError(f"{where}, exchange {number}: expected assessments of {sorted(keys)}, got {sorted(assessed)}")
+        raised = set(ledger.raised[number])
+        named = {*ledger.discrepancies[number], *ledger.stated[number]}
+        if not raised <= keys or not named <= raised:
+            raise RecordError(f"{where}, exchange {number}: {sorted((raised - keys) | (named - raised))} are not of its wishes")

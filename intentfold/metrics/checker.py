@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 from intentfold.asset import Verdict
 from intentfold.metrics.statistics import Comparison, Interval, Ratios, interval, mean_ratio, paired_mean_ratios
-from intentfold.records import RECORD
+from intentfold.records import RECORD, RecordError, from_json
 from intentfold.runtime.checker import decide
 from intentfold.runtime.selection import words
 
@@ -45,6 +46,30 @@ class Bin:
     confidence: float
     accuracy: float
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """What was found out about one checker: its name, its threshold for unmet (None without probabilities), its bins."""
+
+    __pydantic_config__ = RECORD
+
+    checker: str
+    threshold: float | None
+    bins: tuple[Bin, ...]
+
+
+def read_threshold(path: Path, checker: str) -> float:
+    """The threshold that `eval/checker.py` chose for a checker of this name and left at `path` (reliability.ARM.json).
+
+    Raises `RecordError` where the file is of another checker or holds no threshold.
+    """
+    found = from_json(Reliability, path.read_bytes())
+    if found.checker != checker:
+        raise RecordError(f"{path}: the threshold is that of {found.checker}, not of {checker}")
+    if found.threshold is None:
+        raise RecordError(f"{path}: {checker} gave no probabilities, so no threshold was chosen")
+    return found.threshold
 
 
 def precision(judged: Sequence[Judged], verdict: Verdict) -> Interval | None:

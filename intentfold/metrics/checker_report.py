@@ -14,8 +14,9 @@ from intentfold.metrics.document import Heading, Text
 from intentfold.metrics.page import comparison_blocks, file_links, row_table, write_document
 from intentfold.metrics.report import Row, row, under
 from intentfold.metrics.statistics import Comparison
-from intentfold.records import canonical_json, to_json, write_text
-from intentfold.runtime.checker import Scorer, probabilities
+from intentfold.prompts.checker import checker_template_hash
+from intentfold.records import RecordError, canonical_json, read_jsonl, to_json, write_text
+from intentfold.runtime.checker import ask, probabilities
 from intentfold.runtime.roles import Backend
 
 NO_AGENT = "-"
@@ -26,19 +27,30 @@ METRICS = (
 )  # fmt: skip
 
 
-def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int, scorer: object | None = None) -> list[Judged]:
-    """What a checker says about each example, with its probabilities where `scorer` gives them. Raises `BackendError`."""
-    prompts = [one.messages for one in examples]
-    completions = backend.complete(prompts, max_tokens)
-    likely = probabilities(scorer, prompts) if isinstance(scorer, Scorer) else [()] * len(examples)
+def read_questions(path: Path) -> list[Example]:
+    """The examples of a split. Raises `RecordError` where there are none, or one is not the checker's or of another template."""
+    examples = read_jsonl(path, Example)
+    if not examples:
+        raise RecordError(f"{path}: no examples")
+    for number, one in enumerate(examples, start=1):
+        found = (one.provenance.codec, one.provenance.template)
+        if found != ("verdict", checker_template_hash()):
+            expected = f"codec verdict, template {checker_template_hash()}"
+            raise RecordError(f"{path}:{number}: expected {expected}, got codec {found[0]}, template {found[1]}: mine them anew")
+    return examples
+
+
+def judge_examples(backend: Backend, examples: Sequence[Example], max_tokens: int) -> list[Judged]:
+    """What a checker says about each example, with its probabilities where it gives them. Raises `BackendError`."""
     judged = []
-    for one, completion, sure in zip(examples, completions, likely, strict=True):
+    for one, completion in zip(examples, ask(backend, [one.messages for one in examples], max_tokens), strict=True):
         said, truth = decode_verdict(completion.text), decode_verdict(one.completion)
         if truth is None:
             raise ValueError(f"{one.provenance.episode}: the completion {one.completion[:80]!r} is no verdict")
         reason = "" if said is None else said.reason
         verdict: Verdict | None = None if said is None else said.verdict
-        judged.append(Judged(one.hash(), one.provenance.origin, truth.verdict, verdict, reason, truth.reason, sure))
+        likely = probabilities(completion)
+        judged.append(Judged(one.hash(), one.provenance.origin, truth.verdict, verdict, reason, truth.reason, likely))
     return judged
 
 

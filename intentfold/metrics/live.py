@@ -88,6 +88,22 @@ def untraced(runs: Sequence[LiveRun]) -> dict[str, str]:
     return found
 
 
+ROLES = ("worker", "checker", "selection")
+
+
+def tokens(runs: Sequence[LiveRun]) -> dict[str, Interval | None]:
+    """Tokens a run, in and out, by role and of all models together; None for a role that no model plays, which takes none."""
+    ones, clusters = [1.0] * len(runs), [run.cluster for run in runs]
+    found: dict[str, Interval | None] = {}
+    for role in ROLES:
+        taken = [float(run.tokens.get(role, 0)) for run in runs]
+        played = any(role in run.tokens for run in runs)
+        found[f"tokens a run, {role}"] = interval(taken, ones, clusters, proportion=False) if played else None
+    taken = [float(sum(run.tokens.values())) for run in runs]
+    found["tokens a run"] = interval(taken, ones, clusters, proportion=False) if any(run.tokens for run in runs) else None
+    return found
+
+
 def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
     """Every metric of one method over one kind of target."""
     clusters = [run.cluster for run in runs]
@@ -128,4 +144,5 @@ def measures(runs: Sequence[LiveRun]) -> Mapping[str, Interval | None]:
         "requirements met in both runs": interval([float(ok) for _, ok in pairs], [1.0] * len(pairs), [c for c, _ in pairs]),
         "difference between two runs": interval(gaps, [1.0] * len(gaps), [a.cluster for a, _ in twice]),
         "revisions": interval([float(r.revisions) for r in runs], [1.0] * len(runs), clusters, proportion=False),
+        **tokens(runs),
     }

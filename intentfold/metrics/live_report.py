@@ -15,17 +15,16 @@ from intentfold.records import canonical_json, to_json, write_text
 from intentfold.runtime.selection import Selector
 from intentfold.trace import LearningHistory, Ledger, LiveRun, Pair
 
-AGENT = "scripted"
 DEPTHS = (1, 2, 3, 4, 5)
 
 
-def live_rows(runs: Sequence[LiveRun]) -> list[Row]:
+def live_rows(runs: Sequence[LiveRun], agent: str) -> list[Row]:
     """Every metric of each method over each kind of target and rates of the agent."""
     groups: dict[tuple[str, str], list[LiveRun]] = {}
     for run in runs:
         groups.setdefault((run.method, run.kind), []).append(run)
     return [
-        row(method, kind, metric, found, AGENT)
+        row(method, kind, metric, found, agent)
         for (method, kind), some in groups.items()
         for metric, found in live.measures(some).items()
     ]
@@ -51,21 +50,50 @@ def recall_rows(pairs: Sequence[Pair], situations: Mapping[str, Sequence[Situati
     return [row(selector.name, "selection", f"recall@{k}", one, "-") for k, one in found]
 
 
+def building_rows(learned: Mapping[str, Mapping[str, int]], indexed: int | None, users: Sequence[str]) -> list[Row]:
+    """Tokens that building assets took, a user: by who learned, and for vectors of situations where an embedder has them.
+
+    `learned` holds the tokens of each user under the learner's arm; empty for one without a model, who takes none. `indexed`
+    are those of all users.
+    """
+    rows = []
+    for arm, tokens in learned.items():
+        taken = [float(tokens.get(user, 0)) for user in users]
+        found = interval(taken, [1.0] * len(users), users, proportion=False) if tokens else None
+        rows.append(row(arm, "building", "tokens a user", found, "-"))
+    if indexed is not None:
+        rows.append(Row("embedding", "building", "tokens a user", indexed / len(users), None, None, len(users), "-"))
+    return rows
+
+
+def scripted_roles(runs: Sequence[LiveRun], learner: str) -> str:
+    """A sentence on which roles no model plays: they take no tokens."""
+    played = {role for run in runs for role in run.tokens}
+    roles = [*(role for role in live.ROLES if role not in played), *([] if learner == "model" else ["learner"])]
+    return f"No model plays {', '.join(roles)}: no tokens are counted for that." if roles else "Models play every role."
+
+
 def eligible(history: LearningHistory, ledger: Ledger) -> bool:
     """Whether a history counts for the recall of selection."""
     deliveries = sum(bool(found) for found in ledger.assessments)
     return deliveries >= 3 and any(ledger.discrepancies) and any(ledger.stated) and bool(history.closing)
 
 
-def write_live_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison]) -> None:
+SCRIPTED = (
+    "The agent is scripted: no model, so nothing here says how a language model would fare. It reads requirements and messages,"
+    " and no explanations; what it is not told it gets right at a fixed rate."
+)
+
+
+def write_live_report(folder: Path, what: str, rows: Sequence[Row], comparisons: Mapping[str, Comparison], agent: str) -> None:
     """Write results.json, comparisons.json, report.html and report.md."""
     write_text(folder / "results.json", canonical_json([to_json(r) for r in under("live-assets", rows)]) + "\n")
     write_text(folder / "comparisons.json", canonical_json({name: to_json(c) for name, c in comparisons.items()}) + "\n")
     text = (
-        f"{what} The agent is scripted: no model, so nothing here says how a language model would fare. It reads requirements"
-        " and messages, and no explanations; what it is not told it gets right at a fixed rate. Satisfaction is that of the"
-        " executed checks over exposed requirements that apply, the executions of a target averaged, targets weighing the"
-        " same. Intervals are at 95%, clustered by user. What is compared is satisfaction."
+        f"{what} {SCRIPTED if agent == 'scripted' else f'The agent is {agent}.'} Satisfaction is that of the executed checks"
+        " over exposed requirements that apply, the executions of a target averaged, targets weighing the same. Tokens are those"
+        " of prompts and completions, each once, without collection and evaluation. Intervals are at 95%, clustered by user."
+        " What is compared is satisfaction."
     )
     blocks = [
         Heading("Live assets", 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from intentfold.asset import AssetEdit, Assets, Situation, fold_asset, source_of
@@ -12,8 +13,8 @@ from intentfold.dialogue import CorrectionStep
 from intentfold.example import Example, Provenance
 from intentfold.intent import Rejected
 from intentfold.prompts.assets import learner_prompt, learner_template_hash
+from intentfold.runtime.journal import JournaledBackend
 from intentfold.runtime.learner import Learner, ModelLearner, VerbatimLearner, learn_users, plain_description
-from intentfold.runtime.roles import Backend
 from intentfold.trace import LearningHistory, Ledger, Pair
 
 
@@ -95,19 +96,34 @@ def learner_examples(history: LearningHistory, ledger: Ledger) -> Iterator[Examp
 Who = Literal["oracle", "verbatim", "model"]
 
 
-def learn_all(
-    pairs: Sequence[Pair], who: Who, backend: Backend | None, *, context: bool
-) -> tuple[dict[str, Assets], list[Rejected]]:
-    """The assets of every user, history by history, and the edits that were rejected.
+@dataclass(frozen=True)
+class Lessons:
+    """The assets of every user, the edits that were rejected, and the tokens that a model took to learn, by user."""
+
+    assets: dict[str, Assets]
+    rejected: list[Rejected]
+    tokens: dict[str, int]
+
+
+def learn_all(pairs: Sequence[Pair], who: Who, backend: JournaledBackend | None, *, context: bool) -> Lessons:
+    """Learn the assets of every user, history by history.
 
     `who` learns: the oracle, shown the ledger; the users' words as they are; or the model of `backend`. Without `context`
     replies, tool results and files are not shown.
     """
     ledgers = {history.id: ledger for history, ledger in pairs}
+    lessons = Lessons({}, [], {})
 
     def learner(history: LearningHistory) -> Learner:
         if backend is not None:
             return ModelLearner(backend, context=context)
         return VerbatimLearner() if who == "verbatim" else OracleLearner(ledgers[history.id], context=context)
 
-    return learn_users([history for history, _ in pairs], learner)
+    for user in dict.fromkeys(history.user for history, _ in pairs):
+        before = 0 if backend is None else backend.tokens
+        assets, rejected = learn_users([history for history, _ in pairs if history.user == user], learner)
+        lessons.assets.update(assets)
+        lessons.rejected.extend(rejected)
+        if backend is not None:
+            lessons.tokens[user] = backend.tokens - before
+    return lessons

@@ -23,7 +23,7 @@ from intentfold.mining.assets import OracleLearner
 from intentfold.prompts.checker import checker_prompt, checker_template_hash
 from intentfold.records import RecordError, read_jsonl
 from intentfold.runtime.learner import learn
-from intentfold.trace import Assessment, LearningHistory, Ledger, Pair, PrivateRequirement
+from intentfold.trace import Assessment, LearningHistory, Ledger, Pair, PrivateRequirement, check_pair
 
 # What the checker sees of the dialogue: the request alone, as at the start of another task, or all that was said.
 Shown = Literal["request", "whole"]
@@ -46,13 +46,15 @@ class Candidate:
 def read_pairs(folder: Path, split: str, users: int = 0) -> list[Pair]:
     """Histories of a split with their ledgers, as data_gen/build_histories.py leaves them; of the first `users`, 0 for all.
 
-    Raises `RecordError` where a ledger is missing.
+    Raises `RecordError` where a ledger is missing or cannot be that of its history.
     """
     histories = read_jsonl(folder / f"{split}.jsonl", LearningHistory)
     path = folder / "private" / f"{split}.jsonl"
     ledgers = {ledger.history: ledger for ledger in read_jsonl(path, Ledger)}
     if missing := [history.id for history in histories if history.id not in ledgers]:
         raise RecordError(f"{path}: no ledger of {missing[0]} ({len(missing)} are missing)")
+    for history in histories:
+        check_pair(history, ledgers[history.id])
     chosen = set(list(dict.fromkeys(history.user for history in histories))[: users or None])
     return [(history, ledgers[history.id]) for history in histories if history.user in chosen]
 

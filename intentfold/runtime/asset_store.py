@@ -73,6 +73,12 @@ class AssetStore:
         _sync(folder)
         return new
 
+    def keep(self, learned: Assets) -> None:
+        """Make what was learned the user's latest version, unless it is that already."""
+        latest = self.load(learned.user)
+        if latest.situations != learned.situations:
+            self.commit(replace(learned, version=latest.version))
+
     def update(self, user: str, change: Callable[[Assets], Assets], attempts: int = 100) -> Assets:
         """Apply `change` to the latest assets and commit; done again on what another writer made of them meanwhile."""
         for _ in range(attempts):

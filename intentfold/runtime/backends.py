@@ -6,13 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import lapsing_backend, null_backend, oracle_backend
 from intentfold.trace import Episode
+
+if TYPE_CHECKING:
+    from intentfold.runtime.embeddings import Embedder
+    from intentfold.runtime.in_process import InProcessBackend
 
 Kind = Literal["in_process", "openai", "oracle", "lapsing", "null"]
 _FIELDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -102,6 +106,19 @@ class Backends:
                 temperature=model.temperature or 0.0,
                 seed=model.seed,
             )
+        return self._local(model)
+
+    def embedder(self, model: Model) -> Embedder:
+        """Vectors by the endpoint's `/v1/embeddings`, or from the hidden states of the local model."""
+        if model.kind == "openai":
+            from intentfold.runtime.embeddings import OpenAIEmbedder
+
+            return OpenAIEmbedder(model.base_url or "", model.model or "", api_key_variable=model.api_key_variable)
+        if model.kind != "in_process":
+            raise ValueError(f"kind: expected openai or in_process for embeddings, got {model.kind}")
+        return self._local(model)
+
+    def _local(self, model: Model) -> InProcessBackend:
         from intentfold.runtime.in_process import InProcessBackend
 
         base = model.base or ""

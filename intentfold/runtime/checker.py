@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from intentfold.asset import ContextualIntent, Part, Verdict
 from intentfold.codec.verdict import VERDICTS, Judgement, decode_verdict
 from intentfold.dialogue import Dialogue, Output
 from intentfold.prompts.checker import checker_prompt
 from intentfold.records import RECORD
-from intentfold.runtime.roles import Backend, Prompt
+from intentfold.runtime.roles import Backend, Completion, Prompt, Scorer
 
 MAX_TOKENS = 64
 Status = Literal["met", "unmet", "not_applicable", "not_assessed"]
@@ -37,19 +37,17 @@ class Judge(Protocol):
         ...
 
 
-@runtime_checkable
-class Scorer(Protocol):
-    """A backend that also tells how likely each of some options is to come next."""
-
-    def option_logprobs(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
-        """Log-probability of the first token of each option, one list a prompt, in order."""
-        ...
+def ask(backend: Backend, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
+    """Judgements as text; from a `Scorer` also how likely each verdict was to come first, in the same pass."""
+    if isinstance(backend, Scorer):
+        return backend.complete_scored(prompts, max_tokens, list(VERDICTS.values()))
+    return backend.complete(prompts, max_tokens)
 
 
-def probabilities(scorer: Scorer, prompts: Sequence[Prompt]) -> list[tuple[float, ...]]:
-    """How likely met, unmet and not applicable are after each prompt, among the three."""
-    rows = scorer.option_logprobs(prompts, list(VERDICTS.values()))
-    return [tuple(math.exp(x - max(row)) / sum(math.exp(y - max(row)) for y in row) for x in row) for row in rows]
+def probabilities(completion: Completion) -> tuple[float, ...]:
+    """How likely met, unmet and not applicable were, among the three; empty where the backend did not tell."""
+    row = completion.option_logprobs
+    return tuple(math.exp(x - max(row)) / sum(math.exp(y - max(row)) for y in row) for x in row)
 
 
 def decide(found: Sequence[float], threshold: float) -> Verdict:
@@ -64,7 +62,7 @@ class ModelJudge:
     """A language model as the judge, through any backend; the prompts of one output share their trunk.
 
     With a `threshold` (chosen on validation) the verdict is read from the probabilities of the verdicts' first tokens
-    instead of the text, which still gives the reason; the backend, or `scorer` where that is another, must be a `Scorer`.
+    instead of the text, which still gives the reason; the backend must be a `Scorer`.
     Text that is no verdict stays not assessed all the same: the probabilities are shares among three words, whatever else
     the model would have written.
     """
@@ -75,12 +73,10 @@ class ModelJudge:
         *,
         explanation: bool = True,
         threshold: float | None = None,
-        scorer: object = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         self.backend, self.explanation, self.threshold, self.max_tokens = backend, explanation, threshold, max_tokens
-        self.scorer = backend if scorer is None else scorer
-        if threshold is not None and not isinstance(self.scorer, Scorer):
+        if threshold is not None and not isinstance(backend, Scorer):
             raise ValueError(f"threshold: the backend {backend.name} gives no probabilities")
 
     @property
@@ -91,14 +87,13 @@ class ModelJudge:
     def judge(self, dialogue: Dialogue, output: Output, questions: Sequence[Question]) -> list[Judgement | None]:
         """Judgements as the model wrote them; text that is no verdict is None."""
         prompts = [checker_prompt(dialogue, output, q.intent, q.part, explanation=self.explanation) for q in questions]
-        written = [decode_verdict(completion.text) for completion in self.backend.complete(prompts, self.max_tokens)]
-        if self.threshold is None or not isinstance(self.scorer, Scorer):
-            return written
-        verdicts = [decide(found, self.threshold) for found in probabilities(self.scorer, prompts)]
-        return [
-            text if text is None or text.verdict == verdict else Judgement(verdict)
-            for text, verdict in zip(written, verdicts, strict=True)
-        ]
+        if self.threshold is None:
+            return [decode_verdict(completion.text) for completion in self.backend.complete(prompts, self.max_tokens)]
+        judgements = []
+        for completion in ask(self.backend, prompts, self.max_tokens):
+            written, verdict = decode_verdict(completion.text), decide(probabilities(completion), self.threshold)
+            judgements.append(written if written is None or written.verdict == verdict else Judgement(verdict))
+        return judgements
 
 
 @dataclass(frozen=True, slots=True)

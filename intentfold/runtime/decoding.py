@@ -50,16 +50,6 @@ def continuations(
     return written
 
 
-def next_logits(model: Any, rows: Sequence[Sequence[int]], families: Sequence[Sequence[int]]) -> torch.Tensor:
-    """(B, V) logits of what follows each row, in the order of `rows`; arguments as in `continuations`."""
-    import torch
-
-    order = [place for family in families for place in family]
-    with torch.inference_mode():
-        logits_BV, *_ = _begin(model, rows, families)
-        return logits_BV[torch.tensor(order, device=logits_BV.device).argsort()]
-
-
 def _begin(
     model: Any, rows: Sequence[Sequence[int]], families: Sequence[Sequence[int]]
 ) -> tuple[torch.Tensor, Any, torch.Tensor, torch.Tensor]:

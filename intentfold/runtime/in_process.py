@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from intentfold.dialogue import to_messages
 from intentfold.records import content_hash
-from intentfold.runtime.decoding import continuations, greedy, has_linear_attention, next_logits
+from intentfold.runtime.batching import batches, cheapest
+from intentfold.runtime.decoding import continuations, greedy, has_linear_attention
 from intentfold.runtime.roles import Completion, Prompt
 
+if TYPE_CHECKING:
+    import torch
+
 Dtype = Literal["float32", "bfloat16"]
+# Shown the logits (B, V) of what is written first, and the places in the batch that they belong to.
+Look = Callable[["torch.Tensor", Sequence[int]], None]
 
 
 class InProcessBackend:
     """Batched decoding on a model folder; `use` switches between the base and its adapters, `sample` between greedy and sampled.
 
-    Prompts are sorted by length into batches of `batch_size`, padded on the left; what they all begin with is computed
-    once, and rows that have stopped leave the batch. `chat_template_kwargs` (such as `enable_thinking: false`) go to the
-    chat template, as in training.
+    Prompts go in batches of `batch_size` of like length, padded on the left, those that begin alike side by side; what they
+    begin with is computed once, and rows that have stopped leave the batch.
+    `chat_template_kwargs` (such as `enable_thinking: false`) go to the chat template, as in training.
     """
 
     def __init__(
@@ -81,37 +87,37 @@ class InProcessBackend:
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order; special tokens are left out of the text."""
+        return self._complete(prompts, max_tokens, ())
+
+    def complete_scored(self, prompts: Sequence[Prompt], max_tokens: int, options: Sequence[str]) -> list[Completion]:
+        """As `complete`, and with the log-probability of the first token of each option as the first thing written.
+
+        It is read from the logits that the writing begins with: no second run. Raises `ValueError` where two options begin
+        with the same token.
+        """
+        firsts = [self.tokenizer(option, add_special_tokens=False)["input_ids"][0] for option in options]
+        if len(set(firsts)) < len(firsts):
+            raise ValueError(f"options must begin with different tokens, got {list(options)} with {firsts}")
+        return self._complete(prompts, max_tokens, firsts)
+
+    def _complete(self, prompts: Sequence[Prompt], max_tokens: int, firsts: Sequence[int]) -> list[Completion]:
         rows = [self.prompt_ids(prompt) for prompt in prompts]
         completions: dict[int, Completion] = {}
         # The cache of linear attention layers can neither be cut into rows nor go on after padding.
         generate = self._generate_plainly if has_linear_attention(self.model) else self._generate
-        order = sorted(range(len(rows)), key=lambda position: len(rows[position]))
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start : start + self.batch_size]
-            outputs = generate([rows[position] for position in batch], max_tokens)
-            for position, ids in zip(batch, outputs, strict=True):
+        for batch in batches(rows, self.batch_size):
+            scores: dict[int, list[float]] = {}
+
+            def look(logits_BV: torch.Tensor, places: Sequence[int], scores: dict[int, list[float]] = scores) -> None:
+                if firsts:
+                    scores.update(zip(places, logits_BV.float().log_softmax(-1)[:, list(firsts)].tolist(), strict=True))
+
+            outputs = generate([rows[position] for position in batch], max_tokens, look)
+            for place, (position, ids) in enumerate(zip(batch, outputs, strict=True)):
                 stopped = bool(ids) and ids[-1] in self._stop
                 text = self.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=True)
-                completions[position] = Completion(text, len(rows[position]), len(ids), stopped)
+                completions[position] = Completion(text, len(rows[position]), len(ids), stopped, tuple(scores.get(place, ())))
         return [completions[position] for position in range(len(rows))]
-
-    def option_logprobs(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:
-        """Log-probability of the first token of each option right after each prompt, one list a prompt, in order.
-
-        What all prompts begin with is computed once. Raises `ValueError` where two options begin with the same token.
-        """
-        import torch
-
-        firsts = [self.tokenizer(option, add_special_tokens=False)["input_ids"][0] for option in options]
-        if len(set(firsts)) < len(firsts):
-            raise ValueError(f"options must begin with different tokens, got {list(options)} with {firsts}")
-        size = 1 if has_linear_attention(self.model) else self.batch_size
-        found: list[list[float]] = []
-        for start in range(0, len(prompts), size):
-            rows = [self.prompt_ids(prompt) for prompt in prompts[start : start + size]]
-            logits_BV = next_logits(self.model, rows, [range(len(rows))])
-            found += torch.log_softmax(logits_BV.float(), -1)[:, firsts].tolist()
-        return found
 
     def prompt_ids(self, prompt: Prompt) -> list[int]:
         """The prompt through the tokenizer's own chat template, up to where the model writes on."""
@@ -135,7 +141,18 @@ class InProcessBackend:
                 found.append(float(logprobs_1TV.gather(-1, ids_1T[:, 1:, None]).mean()))
         return found
 
-    def _generate(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
+    def embed(self, text: str) -> tuple[list[float], int]:
+        """The mean of the last hidden states over the tokens of a plain text, and how many they are."""
+        import torch
+
+        ids_1T = torch.tensor([self.tokenizer(text)["input_ids"]], device=self.model.device)
+        if not ids_1T.shape[1]:
+            raise ValueError(f"a text needs at least one token, got {text!r}")
+        with torch.inference_mode():
+            hidden_1TD = self.model(input_ids=ids_1T, output_hidden_states=True, logits_to_keep=1).hidden_states[-1]
+        return hidden_1TD[0].float().mean(0).tolist(), ids_1T.shape[1]
+
+    def _generate(self, rows: Sequence[list[int]], max_tokens: int, look: Look) -> list[list[int]]:
         """Continuations of token rows, stop token included where one was written."""
         import torch
 
@@ -146,10 +163,18 @@ class InProcessBackend:
             # The largest of logits and Gumbel noise is a sample of the softmax.
             return (logits_BV.float() / self.temperature - (-noise_BV.to(logits_BV.device).log()).log()).argmax(-1)
 
-        choose = drawn if self.temperature else greedy
-        return continuations(self.model, rows, [range(len(rows))], max_tokens, self._stop, choose)
+        begun = False
 
-    def _generate_plainly(self, rows: Sequence[list[int]], max_tokens: int) -> list[list[int]]:
+        def choose(logits_BV: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
+            nonlocal begun
+            if not begun:
+                look(logits_BV, places)
+                begun = True
+            return drawn(logits_BV, places) if self.temperature else greedy(logits_BV, places)
+
+        return continuations(self.model, rows, cheapest(rows), max_tokens, self._stop, choose)
+
+    def _generate_plainly(self, rows: Sequence[list[int]], max_tokens: int, look: Look) -> list[list[int]]:
         """Like `_generate`, by the library's own loop: no shared prefix, and every row runs as long as the longest."""
         import torch
 
@@ -164,8 +189,11 @@ class InProcessBackend:
             do_sample=False,
             eos_token_id=sorted(self._stop),
             pad_token_id=min(self._stop),
+            output_logits=True,
+            return_dict_in_generate=True,
         )
-        written = output[:, longest:].tolist()
+        look(output.logits[0], range(len(rows)))
+        written = output.sequences[:, longest:].tolist()
         ends = [next((n + 1 for n, id in enumerate(ids) if id in self._stop), len(ids)) for ids in written]
         return [ids[:end] for ids, end in zip(written, ends, strict=True)]
 

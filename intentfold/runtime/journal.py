@@ -11,7 +11,8 @@ from typing import Any
 from intentfold.dialogue import to_messages
 from intentfold.graders import Grade
 from intentfold.records import RecordError, canonical_json, content_hash, from_json, to_json
-from intentfold.runtime.roles import Backend, BackendError, Completion, Prompt
+from intentfold.runtime.batching import batches
+from intentfold.runtime.roles import Backend, BackendError, Completion, Prompt, Scorer
 from intentfold.task import SourceTask
 
 
@@ -51,8 +52,9 @@ class Journal:
 class JournaledBackend:
     """A backend whose completions go through a journal, so that a run that starts again asks only for what is missing.
 
-    Prompts are sent in chunks of `chunk`, shortest first; at most one chunk is lost to a kill. `progress` is called
-    with the number of prompts answered, those from the journal included.
+    Prompts are sent in chunks of `chunk`, short ones first and those that begin alike in one; at most one chunk is lost to a
+    kill. `progress` is called with the number of prompts answered, those from the journal included. `tokens` counts those of
+    all prompts and completions that it gave, from the journal too: what the work takes, however often it was begun.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class JournaledBackend:
         self.journal = journal
         self.chunk = chunk
         self.progress = progress
+        self.tokens = 0
 
     @property
     def name(self) -> str:
@@ -73,15 +76,19 @@ class JournaledBackend:
 
         Raises `BackendError` at the first chunk that fails, with all that is in the journal by then as `finished`.
         """
-        name = self.name
-        keys = [content_hash(canonical_json([name, max_tokens, to_messages(prompt)])) for prompt in prompts]
+        return self._answer(prompts, [self.name, max_tokens], lambda some: self.backend.complete(some, max_tokens))
+
+    def _answer(
+        self, prompts: Sequence[Prompt], asked: list[Any], complete: Callable[[Sequence[Prompt]], list[Completion]]
+    ) -> list[Completion]:
+        keys = [content_hash(canonical_json([*asked, to_messages(prompt)])) for prompt in prompts]
         missing = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in self.journal.entries}
         self.progress(len(prompts) - len(missing))
-        waiting = sorted(missing.items(), key=lambda pair: sum(len(turn.content) for turn in pair[1]))
-        for start in range(0, len(waiting), self.chunk):
-            chunk = waiting[start : start + self.chunk]
+        waiting = list(missing.items())
+        for places in batches(["\0".join(turn.content for turn in prompt) for _, prompt in waiting], self.chunk):
+            chunk = [waiting[place] for place in places]
             try:
-                done = dict(enumerate(self.backend.complete([prompt for _, prompt in chunk], max_tokens)))
+                done = dict(enumerate(complete([prompt for _, prompt in chunk])))
             except BackendError as error:
                 self._keep(chunk, error.finished)
                 answered = {
@@ -90,10 +97,31 @@ class JournaledBackend:
                 raise BackendError(str(error), answered) from error
             self._keep(chunk, done)
             self.progress(len(chunk))
-        return [from_json(Completion, self.journal.entries[key]) for key in keys]
+        found = [from_json(Completion, self.journal.entries[key]) for key in keys]
+        self.tokens += sum(one.prompt_tokens + one.completion_tokens for one in found)
+        return found
 
     def _keep(self, chunk: Sequence[tuple[str, Prompt]], done: dict[int, Completion]) -> None:
         self.journal.write({chunk[position][0]: to_json(completion) for position, completion in done.items()})
+
+
+class JournaledScorer(JournaledBackend):
+    """The same for a backend that is a `Scorer`."""
+
+    def complete_scored(self, prompts: Sequence[Prompt], max_tokens: int, options: Sequence[str]) -> list[Completion]:
+        """Scored completions from the journal, or from the backend and then in the journal; raises as `complete`."""
+        backend = self.backend
+        assert isinstance(backend, Scorer)
+        asked = [self.name, max_tokens, list(options)]
+        return self._answer(prompts, asked, lambda some: backend.complete_scored(some, max_tokens, options))
+
+
+def journaled(
+    backend: Backend, journal: Journal, *, chunk: int = 128, progress: Callable[[int], object] = lambda count: None
+) -> JournaledBackend:
+    """The backend through the journal, a `Scorer` where it is one."""
+    kind = JournaledScorer if isinstance(backend, Scorer) else JournaledBackend
+    return kind(backend, journal, chunk=chunk, progress=progress)
 
 
 def journaled_grade(journal: Journal, task: SourceTask, answer: str, grade: Callable[[SourceTask, str], Grade]) -> Grade:

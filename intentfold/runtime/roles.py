@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from intentfold.dialogue import Dialogue, Turn
 from intentfold.intent import IntentItem
@@ -16,7 +16,10 @@ Prompt = tuple[Turn, ...]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens."""
+    """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens.
+
+    `option_logprobs` is there where it was asked for (`Scorer`): how likely each option was to come first.
+    """
 
     __pydantic_config__ = RECORD
 
@@ -24,6 +27,7 @@ class Completion:
     prompt_tokens: int
     completion_tokens: int
     stopped: bool
+    option_logprobs: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         # A lone surrogate could not be written to any journal or report.
@@ -49,6 +53,15 @@ class Backend(Protocol):
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order. Raises `BackendError`."""
+        ...
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """A backend that also tells how likely each of some options was to come first."""
+
+    def complete_scored(self, prompts: Sequence[Prompt], max_tokens: int, options: Sequence[str]) -> list[Completion]:
+        """As `complete`, and with the log-probability of the first token of each option, in order. Raises `BackendError`."""
         ...
 
 

@@ -28,6 +28,11 @@ class Selector(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def tokens(self) -> int | None:
+        """What its requests have taken so far; None where no model takes part."""
+        ...
+
     def rank(self, request: str, situations: Sequence[Situation]) -> list[int]:
         """Places of the situations that fit, best first."""
         ...
@@ -40,14 +45,14 @@ class LexicalSelector:
     """
 
     name = "lexical"
+    tokens = None
 
     def __init__(self, most: int = 1, floor: float = 0.5) -> None:
         self.most, self.floor = most, floor
 
     def rank(self, request: str, situations: Sequence[Situation]) -> list[int]:
         """By the summed inverse document frequency of the shared words; the earlier on ties."""
-        texts = [f"{s.description} {' '.join(excerpt.text for excerpt in s.excerpts)}" for s in situations]
-        bags = [set(words(text)) for text in texts]
+        bags = [set(words(shown(situation))) for situation in situations]
         count = Counter(word for bag in bags for word in bag)
         weight = {word: math.log(1 + len(bags) / times) for word, times in count.items()}
         scores = [sum(weight[word] for word in set(words(request)) & bag) / math.sqrt(1 + len(bag)) for bag in bags]
@@ -61,6 +66,7 @@ class ModelSelector:
     def __init__(self, backend: Backend, most: int = 3, max_tokens: int = 32) -> None:
         self.backend, self.most, self.max_tokens = backend, most, max_tokens
         self.unread = 0
+        self.tokens = 0
 
     @property
     def name(self) -> str:
@@ -72,6 +78,7 @@ class ModelSelector:
         if not situations:
             return []
         [completion] = self.backend.complete([selector_prompt(request, situations)], self.max_tokens)
+        self.tokens += completion.prompt_tokens + completion.completion_tokens
         places = read_selection(completion.text, len(situations))
         if places is None:
             self.unread += 1
@@ -88,6 +95,11 @@ def read_selection(text: str, count: int) -> list[int] | None:
         return None
     places = [int(number) - 1 for number in re.findall(r"\d+", line)]
     return list(dict.fromkeys(places)) if all(0 <= place < count for place in places) else None
+
+
+def shown(situation: Situation) -> str:
+    """What of a situation is matched with a request: its description and the excerpts of earlier requests."""
+    return " ".join([situation.description, *(excerpt.text for excerpt in situation.excerpts)])
 
 
 def words(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +33,11 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def errors(self) -> Sequence[str]:
+        """What was wrong with the actions of its last work."""
+        ...
 
     def work(self, job: Job) -> Output:
         """The whole output after its tool calls have taken effect. Raises `BackendError`."""

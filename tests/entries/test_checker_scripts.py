@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from intentfold.example import Example
+from intentfold.metrics.checker import read_threshold
 from intentfold.metrics.checker_report import METRICS
 from intentfold.mining.card import dataset_hash
 from intentfold.prompts.stamp import Stamp, StampError, write_stamp
-from intentfold.records import read_jsonl, write_jsonl
+from intentfold.records import RecordError, read_jsonl, write_jsonl
 from intentfold.runtime.asset_store import AssetStore
 from intentfold.trace import LearningHistory, Ledger
 from tests.tiny import script, tiny_model
@@ -129,15 +130,12 @@ BAD = [
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
     (
         "eval/live_assets.py",
-        ["--histories", "x", "--thresholds", '{"trained": 0.4}'],
+        ["--histories", "x", "--thresholds", '{"trained": "a.json"}'],
         "thresholds.trained: expected an in-process",
     ),
-    ("eval/live_assets.py", ["--histories", "x", "--thresholds", '{"executed": 0.4}'], "thresholds.executed: expected an in-"),
-    (
-        "eval/live_assets.py",
-        ["--histories", "x", "--checkers", '{"a": {"base": "b"}}', "--thresholds", '{"a": 40}'],
-        "thresholds.a: expected a probability, got 40",
-    ),
+    ("eval/live_assets.py", ["--histories", "x", "--thresholds", '{"executed": "a"}'], "thresholds.executed: expected an in-"),
+    ("eval/live_assets.py", ["--histories", "x", "--selector", "embedding"], "selector_model goes with selector"),
+    ("eval/live_assets.py", ["--histories", "x", "--selector_model", '{"base": "b"}'], "selector_model goes with selector"),
 ]
 
 
@@ -168,6 +166,44 @@ def test_an_adapter_of_another_role_is_refused_before_any_work(world: Path, tmp_
     with pytest.raises(StampError, match=f"trained as a {stamped} .* but asked as a {role}"):
         script("eval/live_assets.py").main(arguments)
     assert not (tmp_path / "out").exists()
+
+
+def test_examples_of_another_role_or_template_are_refused(world: Path, tmp_path: Path) -> None:
+    examples = read_jsonl(world / "examples" / "dev.jsonl", Example)
+    for field, value in (("codec", "asset"), ("template", "0123456789abcdef")):
+        folder = tmp_path / field
+        other = replace(examples[1], provenance=replace(examples[1].provenance, **{field: value}))
+        write_jsonl(folder / "dev.jsonl", [examples[0], other])
+        arguments = ["--examples", str(folder), "--out", str(tmp_path / f"out {field}"), "--arms", '{"a": {"kind": "null"}}']
+        with pytest.raises(RecordError, match=rf"dev.jsonl:2: expected codec verdict, template .*{value}"):
+            script("eval/checker.py").main(arguments)
+
+
+def test_histories_whose_ledgers_do_not_fit_are_refused(world: Path, tmp_path: Path) -> None:
+    histories = read_jsonl(world / "histories" / "train.jsonl", LearningHistory)[:2]
+    ledgers = read_jsonl(world / "histories" / "private" / "train.jsonl", Ledger)[:2]
+    number = next(n for n, found in enumerate(ledgers[1].assessments) if found)
+    first = ledgers[1].assessments[number][0]
+    turned = replace(first, verdict="met" if first.verdict == "unmet" else "unmet")
+    assessments = [*ledgers[1].assessments]
+    unassessed = [*assessments[:number], (), *assessments[number + 1 :]]
+    assessments[number] = (turned, *assessments[number][1:])
+    bad = {
+        "other family": (replace(ledgers[1], family="cooking"), f"expected {histories[1].id} of .* of cooking"),
+        "short": (replace(ledgers[1], raised=ledgers[1].raised[:-1]), "raised: expected one of each of"),
+        "unassessed": (replace(ledgers[1], assessments=tuple(unassessed)), "expected assessments of"),
+        "raises what is no wish": (replace(ledgers[1], raised=(("tea",), *ledgers[1].raised[1:])), r"\['tea'\] are not of its"),
+        "turned verdict": (replace(ledgers[1], assessments=tuple(assessments)), f"exchange {number}: expected .* by its check"),
+    }
+    for name, (ledger, said) in bad.items():
+        folder = tmp_path / name
+        write_jsonl(folder / "train.jsonl", histories)
+        write_jsonl(folder / "private" / "train.jsonl", [ledgers[0], ledger])
+        with pytest.raises(RecordError, match=said):
+            mine(folder, tmp_path / f"examples {name}", "--splits", '["train"]')
+        with pytest.raises(RecordError, match=said):
+            arguments = ["--histories", str(folder), "--out", str(tmp_path / f"live {name}"), "--splits", '["train"]']
+            script("eval/live_assets.py").main(arguments)
 
 
 def test_scripted_checkers_set_the_scale(world: Path, tmp_path: Path) -> None:
@@ -231,6 +267,7 @@ def test_scripted_live_assets_and_baselines(world: Path, tmp_path: Path) -> None
 
 def test_a_tiny_checker_is_trained_evaluated_and_put_into_the_loop(world: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
+    from intentfold.runtime.in_process import InProcessBackend
     from intentfold.training.preflight import PreflightError
 
     base = tiny_model(tmp_path / "base")
@@ -246,6 +283,9 @@ def test_a_tiny_checker_is_trained_evaluated_and_put_into_the_loop(world: Path, 
     found = rows(tmp_path / "eval")
     assert found["sft", "test", "ece"] is not None
     assert ("sft", "test", "recall_unmet, at the threshold") in found
+    # The threshold is read from the evaluation's own file, which knows whose it is.
+    thresholds = {arm: str(tmp_path / "eval" / f"reliability.{arm}.json") for arm in ("base", "sft")}
+    assert read_threshold(Path(thresholds["base"]), InProcessBackend(base).name) > 0
     assert (tmp_path / "eval" / "reliability.png").is_file()
     small = tmp_path / "small"
     for name in ("train.jsonl", "private/train.jsonl"):
@@ -257,6 +297,14 @@ def test_a_tiny_checker_is_trained_evaluated_and_put_into_the_loop(world: Path, 
     script("eval/live_assets.py").main([*arguments, *methods, "--checkers", checkers, "--out", str(tmp_path / "live")])
     where = "replay; fix 0.6, half-fix 0.2, regression 0.1"
     live, bare = (rows(tmp_path / "live")[arm, where, "satisfaction"] for arm in ("live_assets, tiny", "no_runtime"))
+    assert rows(tmp_path / "live")["live_assets, tiny", where, "tokens a run, checker"] > 0  # type: ignore[operator]
     # A checker that answers nonsense assesses nothing: no revision, no pass, and what the agent did stands.
     assert live == bare
     assert rows(tmp_path / "live")["live_assets, tiny", where, "passed with unmet, of all runs"] == 0.0
+    report = (tmp_path / "live" / "report.md").read_text()
+    assert "No model plays worker, selection, learner: no tokens are counted for that." in report
+    asked = [*arguments, *methods, "--checkers", checkers, "--out", str(tmp_path / "at_threshold"), "--thresholds"]
+    with pytest.raises(RecordError, match=r"reliability.sft.json: the threshold is that of .*adapter.*, not of"):
+        script("eval/live_assets.py").main([*asked, json.dumps({"tiny": thresholds["sft"]})])
+    script("eval/live_assets.py").main([*asked, json.dumps({"tiny": thresholds["base"]}), "--out", str(tmp_path / "at")])
+    assert (tmp_path / "at" / "results.json").is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,23 @@ def run(target: str, first: str, final: str, **rest) -> LiveRun:
         revisions=rest.get("revisions", 0),
         untraced=rest.get("untraced", ""),
     )
+
+
+def test_tokens_are_those_of_models_and_a_scripted_role_has_none() -> None:
+    runs = [
+        replace(run("a", "1", "1"), tokens={"worker": 30, "selection": 5}),
+        replace(run("a", "1", "1", run=1), tokens={"worker": 50, "selection": 5}),
+        replace(run("b", "1", "1", cluster="v"), tokens={"worker": 40}),
+    ]
+    found = measures(runs)
+    means = {name: None if one is None else (one.mean, one.n) for name, one in found.items() if name.startswith("tokens")}
+    assert means == {
+        "tokens a run, worker": (40.0, 3),
+        "tokens a run, checker": None,
+        "tokens a run, selection": (pytest.approx(10 / 3), 3),
+        "tokens a run": (pytest.approx(130 / 3), 3),
+    }
+    assert measures([run("a", "1", "1")])["tokens a run"] is None
 
 
 def test_satisfaction_is_weighted() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from intentfold.asset import ContextualIntent, Fact, Quotation, Requirement
@@ -85,8 +87,8 @@ class Sure(Written):
         super().__init__(answers)
         self.logprobs = logprobs
 
-    def option_logprobs(self, prompts, options):
-        return [self.logprobs for _ in prompts]
+    def complete_scored(self, prompts, max_tokens, options):
+        return [replace(one, option_logprobs=tuple(self.logprobs)) for one in self.complete(prompts, max_tokens)]
 
 
 AT_A_THRESHOLD = [

@@ -112,6 +112,18 @@ def test_sampling_is_reproducible_for_a_seed_in_any_batch(base) -> None:
     assert [completion.text for completion in backend.complete(PROMPTS, 8)] == greedy
 
 
+def test_vectors_are_mean_hidden_states(base) -> None:
+    backend = InProcessBackend(base)
+    vector, tokens = backend.embed("abc")
+    ids = torch.tensor([backend.tokenizer("abc")["input_ids"]])
+    assert tokens == ids.shape[1] == 3
+    with torch.inference_mode():
+        hidden = backend.model.model(input_ids=ids).last_hidden_state[0]
+    assert vector == pytest.approx(((hidden[0] + hidden[1] + hidden[2]) / 3).tolist(), abs=1e-5)
+    with pytest.raises(ValueError, match="at least one token"):
+        backend.embed("")
+
+
 def test_samples_follow_the_softmax(base) -> None:
     backend = InProcessBackend(base)
     row = backend.prompt_ids(PROMPTS[1])
@@ -121,7 +133,7 @@ def test_samples_follow_the_softmax(base) -> None:
     counts = torch.zeros_like(expected)
     for seed in range(300):
         backend.sample(2.0, seed)
-        [[token]] = backend._generate([row], 1)
+        [[token]] = backend._generate([row], 1, lambda logits, places: None)
         counts[token] += 1
     likely = int(expected.argmax())
     rate = float(expected[likely])

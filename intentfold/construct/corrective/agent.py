@@ -51,6 +51,7 @@ class ScriptedWorker:
     """
 
     name = "scripted"
+    errors: tuple[str, ...] = ()  # it always acts
 
     def __init__(self, family: Family, scenario: Scenario, words: Wording, rates: AgentRates, rng: random.Random) -> None:
         self.family, self.scenario, self.words, self.rates, self.rng = family, scenario, words, rates, rng

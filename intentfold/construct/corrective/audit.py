@@ -1,6 +1,6 @@
-"""Audits of each correction before it is delivered: grounding, coverage, added requirements (LiveAsset, B.2).
+"""Audits of each message before it is delivered: grounding, coverage, added requirements (LiveAsset, B.2).
 
-They read the message alone, by the wording bank, and compare with what was selected and with the output it is about.
+They read the message alone and compare with what was selected and with the output it is about.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from intentfold.trace import Wording
 
 
 class AuditError(ValueError):
-    """A correction that says something else than was selected."""
+    """No wording of a message says what was selected and nothing else; `refused` holds those tried, with their faults."""
+
+    def __init__(self, history: str, refused: Sequence[str]) -> None:
+        super().__init__(history, tuple(refused))
+        self.history, self.refused = history, tuple(refused)
+
+    def __str__(self) -> str:
+        return f"{self.history}: {'; '.join(self.refused)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,10 @@ class Audit:
     ungrounded: tuple[str, ...]
     uncovered: tuple[str, ...]
     added: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = {"not in the result": self.ungrounded, "left out": self.uncovered, "added": self.added}
+        return ", ".join(f"{name}: {' / '.join(found)}" for name, found in parts.items() if found)
 
     @property
     def passed(self) -> bool:

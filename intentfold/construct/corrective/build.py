@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
+from intentfold.construct.corrective.audit import AuditError
 from intentfold.construct.corrective.interaction import interact
+from intentfold.construct.corrective.model_user import ModelUser
 from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.user import SimulatedUser, specification
 from intentfold.construct.corrective.work import Family
 from intentfold.construct.splits import split_of
+from intentfold.records import RECORD
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.verification import Worker
+from intentfold.runtime.worker import ModelWorker
 from intentfold.trace import FeedbackForm, Pair, Split, Wording
 
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
@@ -48,16 +56,76 @@ class Plan:
     seed: int
 
 
+@dataclass(frozen=True)
+class Cast:
+    """Models in the roles of a build, each by an OpenAI-compatible endpoint; None is scripted.
+
+    `user` words the messages and `reader` audits them: both or neither. What they wrote is journaled in `journals`, a file
+    for each user of the build.
+    """
+
+    journals: Path
+    agent: Model | None = None
+    user: Model | None = None
+    reader: Model | None = None
+    steps: int = 8
+    max_tokens: int = 1024
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def served(self, number: int) -> dict[str, JournaledBackend]:
+        """The backends by role, for the user of that number."""
+        models = {"agent": self.agent, "user": self.user, "reader": self.reader}
+        chosen = {role: model for role, model in models.items() if model is not None}
+        if not chosen:
+            return {}
+        journal = Journal(self.journals / f"{number}.jsonl")
+        options: dict[str, Any] = {"batch_size": 1, "dtype": "float32", "device": "cpu"}
+        backends = Backends(**options, chat_template_kwargs=self.chat_template_kwargs)
+        return {role: JournaledBackend(backends.make(model), journal) for role, model in chosen.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A history that was given up, because no wording of one of its messages passed its audit."""
+
+    __pydantic_config__ = RECORD
+
+    history: str
+    family: str
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built of a user, and the tokens that models took for it, by role."""
+
+    pairs: list[Pair]
+    rejections: list[Rejection]
+    tokens: dict[str, int]
+
+
 def user_histories(plan: Plan, number: int) -> list[Pair]:
-    """All histories of one user, with their ledgers."""
-    pairs = []
+    """All histories of one user with their ledgers, every role scripted."""
+    return [_history(plan, FAMILIES[name], number, task, None, {}) for name in plan.families for task in range(plan.histories)]
+
+
+def build_user(plan: Plan, cast: Cast, number: int) -> Built:
+    """All histories of one user, by the roles of the cast. Raises `BackendError` where a model does not answer."""
+    served = cast.served(number)
+    built = Built([], [], {})
     for name in plan.families:
         for task in range(plan.histories):
-            pairs.append(_history(plan, FAMILIES[name], number, task))
-    return pairs
+            try:
+                built.pairs.append(_history(plan, FAMILIES[name], number, task, cast, served))
+            except AuditError as error:
+                built.rejections.append(Rejection(error.history, name, error.refused))
+    built.tokens.update({role: backend.tokens for role, backend in served.items()})
+    return built
 
 
-def _history(plan: Plan, family: Family, number: int, task: int) -> Pair:
+def _history(
+    plan: Plan, family: Family, number: int, task: int, cast: Cast | None, served: Mapping[str, JournaledBackend]
+) -> Pair:
     user = f"user-{plan.seed}-{number}"
     split = split_of(user, family.name, plan.held_out_families)
     # A user's tasks stay together: the split is that of the user, except for families that are held out whole.
@@ -68,8 +136,14 @@ def _history(plan: Plan, family: Family, number: int, task: int) -> Pair:
     scenario = family.scenario(plan.seed * 1_000_003 + number * plan.histories + task, plan.seed * 1_000_003 + number)
     keys = _keys(family, words, rng.randint(plan.low, plan.high), rng)
     requirements = specification(family, scenario, keys, words, rng)
-    worker = ScriptedWorker(family, scenario, words, plan.rates, random.Random(rng.random()))
-    user_role = SimulatedUser(family, scenario, requirements, words, rng, plan.both)
+    worker: Worker = ScriptedWorker(family, scenario, words, plan.rates, random.Random(rng.random()))
+    if cast is not None and "agent" in served:
+        tools = family.tools(scenario.values)
+        worker = ModelWorker(served["agent"], tools, family.brief, steps=cast.steps, max_tokens=cast.max_tokens)
+    specified = (family, scenario, requirements, words, rng, plan.both)
+    user_role = SimulatedUser(*specified)
+    if "user" in served:
+        user_role = ModelUser(*specified, writer=served["user"], reader=served["reader"])
     id = f"{family.name}-{plan.seed}-{number}-{task}"
     return interact(worker, user_role, requirements, id=id, name=user, split=split, budget=plan.budget)
 
@@ -82,8 +156,9 @@ def _keys(family: Family, words: Wording, count: int, rng: random.Random) -> lis
     return [*chosen, *rng.sample(known, min(count - len(chosen), len(known)))]
 
 
-def report(pairs: Sequence[Pair], plan: Plan) -> dict[str, Any]:
+def report(built: Sequence[Built], plan: Plan, cast: Cast) -> dict[str, Any]:
     """Counts by split and family, how interactions end, and the mix of feedback forms beside SWE-chat's."""
+    pairs = [pair for one in built for pair in one.pairs]
     counts: dict[str, Counter[str]] = {}
     for history, _ in pairs:
         counts.setdefault(history.split, Counter())[history.family] += 1
@@ -96,8 +171,32 @@ def report(pairs: Sequence[Pair], plan: Plan) -> dict[str, Any]:
         "answers a history": sum(e.act == "answer" for history, _ in pairs for e in history.exchanges) / total,
         "corrections audited and passed": corrections,
         "feedback": {name: [share, SWE_CHAT[name]] for name, share in feedback_mix(pairs).items()},
-        "agent": asdict(plan.rates),
+        "agent": asdict(plan.rates) if cast.agent is None else str(cast.agent.model),
+        "user": "scripted" if cast.user is None else str(cast.user.model),
+        "histories rejected": sum(len(one.rejections) for one in built),
+        "messages refused": sum(len(refused) for _, ledger in pairs for refused in ledger.refused),
+        "agent errors": sum(len(errors) for _, ledger in pairs for errors in ledger.errors),
+        "tokens": dict(sum((Counter(one.tokens) for one in built), Counter())),
     }
+
+
+def report_text(found: dict[str, Any], cast: Cast) -> str:
+    """The report as Markdown."""
+    agent = "is scripted" if cast.agent is None else f"is {cast.agent.model}"
+    user = "worded by the bank" if cast.user is None or cast.reader is None else f"worded by {cast.user.model}"
+    audited = "the bank's patterns" if cast.reader is None else f"code and {cast.reader.model}"
+    tokens = ", ".join(f"{role} {count}" for role, count in found["tokens"].items()) or "none, every role is scripted"
+    text = [
+        "# Learning histories",
+        f"The user is simulated, its messages {user}; the agent {agent}. Tokens of models: {tokens}.",
+        f"Accepted: {found['accepted']:.3f}. Corrections a history: {found['corrections a history']:.2f}, answers to"
+        f" clarification questions: {found['answers a history']:.2f}. Every correction passed its audit (grounding, coverage,"
+        f" added requirements) by {audited}; {found['messages refused']} wordings were refused, and {found['histories rejected']}"
+        f" histories given up for them (private/rejected.jsonl). Actions of the agent that were none: {found['agent errors']}.",
+        mix_table(found),
+        "The right column describes 331 messages of coding sessions; it is context and no target.",
+    ]
+    return "\n\n".join(text) + "\n"
 
 
 def feedback_mix(pairs: Sequence[Pair]) -> dict[str, float]:

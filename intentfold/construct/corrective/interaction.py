@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intentfold.construct.corrective import wording
-from intentfold.construct.corrective.audit import AuditError, audit
-from intentfold.construct.corrective.user import SimulatedUser
-from intentfold.construct.corrective.work import Family, assess
+from intentfold.construct.corrective.audit import AuditError
+from intentfold.construct.corrective.user import Feedback, SimulatedUser
+from intentfold.construct.corrective.work import assess
 from intentfold.dialogue import Dialogue, Output, Turn
 from intentfold.runtime.verification import Job, Worker
-from intentfold.trace import Act, Assessment, Exchange, LearningHistory, Ledger, Pair, PrivateRequirement, Split, Wording
+from intentfold.trace import Act, Assessment, Exchange, LearningHistory, Ledger, Pair, PrivateRequirement, Split
 
 LICENSE = "Apache-2.0"
 # Keys that a message raised, those whose discrepancy it names, those whose change it states.
@@ -29,15 +28,19 @@ def interact(
 ) -> Pair:
     """Let the user correct the worker's results; it speaks at most `budget` times after its request.
 
-    The history holds what both sides saw; the ledger what was wanted and how each result was assessed. Raises
-    `AuditError` where a message says something else than was selected.
+    The history holds what both sides saw; the ledger what was wanted, how each result was assessed, the agent's actions that
+    were none, and the messages that failed their audit. Raises `AuditError` where no wording of a message passes its audit,
+    `BackendError` where a model does not answer.
     """
     family, scenario = user.family, user.scenario
     exchanges: list[Exchange] = []
     assessments: list[tuple[Assessment, ...]] = []
     raised: list[Raised] = []
+    errors: list[tuple[str, ...]] = []
+    refused: list[tuple[str, ...]] = []
     act: Act = "request"
     about: Raised = ((), (), ())
+    tried: tuple[str, ...] = ()
     message, closing = user.request(), ""
     while True:
         dialogue = _dialogue(exchanges, message)
@@ -45,37 +48,44 @@ def interact(
         output = worker.work(Job(dialogue, draft=draft))
         exchanges.append(Exchange(act, message, output))
         raised.append(about)
+        errors.append(tuple(worker.errors))
+        refused.append(tried)
         if output.asks:
             assessments.append(())
             if len(exchanges) > budget:
                 break
-            answer = user.answer(asked(output, family, user.words))
-            message, act, about = answer.text, "answer", (answer.raised, (), answer.stated)
+            feedback, act = user.answer(output), "answer"
+            message, tried = _worded(user, feedback, dialogue, output, id)
+            about = (feedback.raised, (), feedback.stated)
             continue
         found = tuple(assess(family, scenario, output, requirement.key) for requirement in requirements)
         assessments.append(found)
-        feedback = user.review(found)
-        if feedback is None:
+        review = user.review(found)
+        if review is None:
             closing = user.accept()
             break
         if len(exchanges) > budget:
             break
-        checked = audit(feedback.text, feedback.raised, family.name, output, user.words)
-        if not checked.passed:
-            raise AuditError(f"{id}: {checked} in {feedback.text!r}")
-        message, act, about = feedback.text, "correction", (feedback.raised, feedback.discrepancies, feedback.stated)
+        message, tried = _worded(user, review, dialogue, output, id)
+        act, about = "correction", (review.raised, review.discrepancies, review.stated)
     history = LearningHistory(1, id, name, family.name, LICENSE, split, user.words, tuple(exchanges), closing)
-    columns = (tuple(column) for column in zip(*raised, strict=True))
-    ledger = Ledger(1, id, family.name, scenario.number, tuple(requirements), tuple(assessments), *columns)
+    keys, discrepancies, stated = (tuple(column) for column in zip(*raised, strict=True))
+    checked = (tuple(requirements), tuple(assessments))
+    wrong = (tuple(errors), tuple(refused))
+    ledger = Ledger(1, id, family.name, scenario.number, *checked, keys, discrepancies, stated, *wrong)
     return history, ledger
 
 
-def asked(output: Output, family: Family, words: Wording) -> str:
-    """The key that a question is about, by the label that it names; empty where it names none."""
-    criteria = wording.bank(words)[family.name]
-    labels = {key: acts["label"][0] for key, acts in criteria.items() if key not in ("request", "pressure")}
-    named = [key for key, label in labels.items() if f"the {label}" in output.reply]
-    return max(named, key=lambda key: len(labels[key]), default="")
+def _worded(user: SimulatedUser, feedback: Feedback, dialogue: Dialogue, output: Output, id: str) -> tuple[str, tuple[str, ...]]:
+    """A message that passes its audit, and those that did not. Raises `AuditError` after the user's last attempt."""
+    refused: list[str] = []
+    while len(refused) < user.attempts:
+        message = user.word(feedback, dialogue, output, refused)
+        found = user.audit(message, feedback, output)
+        if found.passed:
+            return message, tuple(refused)
+        refused.append(f"{message} ({found})")
+    raise AuditError(id, refused)
 
 
 def _dialogue(exchanges: Sequence[Exchange], message: str) -> Dialogue:

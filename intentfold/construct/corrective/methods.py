@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from intentfold.asset import Assets, intents_of
+from intentfold.asset import Assets, Situation, intents_of
 from intentfold.construct.corrective.judge import ExecutedJudge
 from intentfold.construct.corrective.replay import Method, Supply, without_explanations
 from intentfold.construct.corrective.targets import Target
 from intentfold.runtime import baselines
 from intentfold.runtime.checker import Judge, ModelJudge
 from intentfold.runtime.journal import JournaledBackend
-from intentfold.runtime.roles import Backend
 from intentfold.runtime.selection import Selector
 from intentfold.trace import LearningHistory
 
@@ -29,7 +28,7 @@ class Methods:
     assets: Mapping[str, Assets]
     assets_without_context: Mapping[str, Assets]
     selector: Selector
-    checkers: Mapping[str, Backend | None]
+    checkers: Mapping[str, JournaledBackend | None]
     max_tokens: int
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
@@ -44,7 +43,14 @@ class Methods:
             return Supply(notes=baselines.memory(told, target.request))
         assets = self.assets_without_context if method == "no_context" else self.assets
         situations = assets[target.user].situations
+        before = self.selector.tokens
         chosen = [situations[place] for place in self.selector.rank(target.request, situations)]
+        after = self.selector.tokens
+        supplied = self._chosen(method, target, checker, chosen)
+        return replace(supplied, selection=None if before is None or after is None else after - before)
+
+    def _chosen(self, method: Method, target: Target, checker: str, chosen: Sequence[Situation]) -> Supply:
+        """What the method makes of the situations that were selected."""
         intents = intents_of(chosen)
         if method == "skill":
             return Supply(notes=baselines.skill(chosen))
@@ -54,16 +60,16 @@ class Methods:
             return Supply(intents)
         if method == "no_explanation":
             intents = without_explanations(intents)
-        return Supply(intents, judge=self._judge(method, target, checker), checked=intents)
+        return Supply(intents, judge=self._judge(method, target, checker), checked=intents, checker=self.checkers[checker])
 
-    def idle(self, checker: str) -> dict[Method, str]:
+    def idle(self, checker: str, *, scripted: bool = True) -> dict[Method, str]:
         """Ablations that cannot move anything here, and why: what they take away, nobody reads.
 
-        The scripted agent reads no explanations, and the executed checks read none either; assets that were learned without
+        A `scripted` agent reads no explanations, and the executed checks read none either; assets that were learned without
         context may be the same.
         """
         found: dict[Method, str] = {}
-        if self.checkers[checker] is None:
+        if self.checkers[checker] is None and scripted:
             found["no_explanation"] = "neither the scripted agent nor the executed checks read explanations"
         if self.assets == self.assets_without_context:
             found["no_context"] = "the same assets were learned without the results"
@@ -73,11 +79,9 @@ class Methods:
         backend = self.checkers[checker]
         if backend is None:
             return ExecutedJudge(target.family, target.scenario, target.words)
-        behind = backend.backend if isinstance(backend, JournaledBackend) else backend
         return ModelJudge(
             backend,
             explanation=method != "no_explanation",
             threshold=self.thresholds.get(checker),
-            scorer=behind,
             max_tokens=self.max_tokens,
         )

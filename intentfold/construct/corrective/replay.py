@@ -1,4 +1,4 @@
-"""Running a target under a method with a scripted worker, and judging it from outside by the executed checks."""
+"""Running a target under a method with a scripted or served worker, and judging it from outside by the executed checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from intentfold.construct.corrective.origins import Origins
 from intentfold.construct.corrective.targets import Target
 from intentfold.dialogue import Turn
 from intentfold.runtime.checker import Check, Checker, Judge
-from intentfold.runtime.verification import Candidate, Delivery, Job, deliver
+from intentfold.runtime.journal import JournaledBackend
+from intentfold.runtime.verification import Candidate, Delivery, Job, Worker, deliver
+from intentfold.runtime.worker import ModelWorker
 from intentfold.trace import LiveRun
 
 Method = Literal["base", "raw_history", "skill", "memory", "rules", "no_runtime", "no_explanation", "no_context", "live_assets"]
@@ -22,12 +24,17 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 @dataclass(frozen=True)
 class Supply:
-    """What a method supplies for a target: intents or notes for the worker, and a judge with the intents that it checks."""
+    """What a method supplies for a target: intents or notes for the worker, and a judge with the intents that it checks.
+
+    `checker` is the model behind the judge, where there is one, and `selection` the tokens that a model took to select.
+    """
 
     intents: tuple[ContextualIntent, ...] = ()
     notes: tuple[str, ...] = ()
     judge: Judge | None = None
     checked: tuple[ContextualIntent, ...] = ()
+    checker: JournaledBackend | None = None
+    selection: int | None = None
 
 
 def without_explanations(intents: Sequence[ContextualIntent]) -> tuple[ContextualIntent, ...]:
@@ -38,7 +45,7 @@ def without_explanations(intents: Sequence[ContextualIntent]) -> tuple[Contextua
 def execute(
     target: Target,
     supply: Supply,
-    rates: AgentRates,
+    agent: AgentRates | JournaledBackend,
     origins: Origins,
     *,
     method: str,
@@ -48,11 +55,17 @@ def execute(
 ) -> LiveRun:
     """One execution from the initial environment, judged from outside by the executed checks.
 
-    `origins` tells which requirements a checked part is about, so that findings can be followed. Every method has the same
-    luck at the start of a target's `run`.
+    `agent` is a model, or the rates of the scripted one; every method has the same luck at the start of a target's `run`.
+    `origins` tells which requirements a checked part is about, so that findings can be followed. Raises `BackendError`.
     """
     luck = random.Random(f"{seed}/{target.id}/{run}")
-    worker = ScriptedWorker(target.family, target.scenario, target.words, replace(rates, ask=0.0), luck)
+    worker: Worker
+    if isinstance(agent, AgentRates):
+        worker = ScriptedWorker(target.family, target.scenario, target.words, replace(agent, ask=0.0), luck)
+    else:
+        worker = ModelWorker(agent, target.family.tools(target.scenario.values), target.family.brief)
+    models = {"worker": None if isinstance(agent, AgentRates) else agent, "checker": supply.checker}
+    before = {role: model.tokens for role, model in models.items() if model is not None}
     job = Job((Turn("user", target.request),), supply.intents, supply.notes)
     if supply.judge is None:
         delivery = Delivery((Candidate(worker.work(job), Check(())),), 0)
@@ -63,6 +76,9 @@ def execute(
     about, untraced = _followed(target, supply, origins)
     unmet = {key for found in delivery.candidates[0].check.of("unmet") for key in about.get((found.intent, found.part), ())}
     selected = {key for keys in about.values() for key in keys}
+    tokens = {role: model.tokens - before[role] for role, model in models.items() if model is not None}
+    if supply.selection is not None:
+        tokens["selection"] = supply.selection
     return LiveRun(
         method=method,
         kind=kind,
@@ -78,6 +94,7 @@ def execute(
         passed=delivery.check.passed,
         revisions=len(delivery.candidates) - 1,
         untraced=untraced,
+        tokens=tokens,
     )
 
 

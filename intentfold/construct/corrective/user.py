@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from intentfold.construct.corrective import wording
+from intentfold.construct.corrective.audit import Audit, audit
 from intentfold.construct.corrective.work import Family, Scenario
+from intentfold.dialogue import Dialogue, Output
 from intentfold.records import RECORD
 from intentfold.trace import Assessment, FeedbackForm, PrivateRequirement, Wording
 
@@ -20,7 +22,10 @@ ALONE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """One message of the user and what it raises: `discrepancies` it names, and wishes that it has `stated`."""
+    """What a message of the user is to raise: `discrepancies` it names, and wishes that it has `stated`.
+
+    `text` is its wording by the bank, `points` the clauses in it that say something, each with its requirement.
+    """
 
     __pydantic_config__ = RECORD
 
@@ -28,6 +33,7 @@ class Feedback:
     raised: tuple[str, ...]
     discrepancies: tuple[str, ...] = ()
     stated: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
 
 
 class Selector:
@@ -60,8 +66,11 @@ class Selector:
 class SimulatedUser:
     """Reviews outputs against its private specification and says what a user would say, and no more.
 
-    `requirements` are the specification, all of them of one family and in the words of one bank.
+    `requirements` are the specification, all of them of one family and in the words of one bank. It words a message at
+    most `attempts` times: the bank says the same each time.
     """
+
+    attempts = 1
 
     def __init__(
         self,
@@ -80,11 +89,28 @@ class SimulatedUser:
         """The opening message: the task and none of the requirements."""
         return wording.fill(self.rng.choice(wording.bank(self.words)[self.family.name]["request"]), self.scenario.values)
 
-    def answer(self, key: str) -> Feedback:
-        """The answer to a clarification question about one requirement, from the specification."""
-        if key not in self.requirements:
+    def asked(self, question: Output) -> tuple[str, ...]:
+        """The requirement of the family that a question is about, by the label that it names; empty where it names none."""
+        criteria = wording.bank(self.words)[self.family.name]
+        labels = {key: acts["label"][0] for key, acts in criteria.items() if key not in ("request", "pressure")}
+        named = [key for key, label in labels.items() if f"the {label}" in question.reply]
+        return (max(named, key=lambda key: len(labels[key])),) if named else ()
+
+    def answer(self, question: Output) -> Feedback:
+        """The answer to a clarification question, from the specification."""
+        keys = tuple(key for key in self.asked(question) if key in self.requirements)
+        if not keys:
             return Feedback(self._frame("no_wish"), ())
-        return Feedback(self._say(key, "want", ""), (key,), stated=(key,))
+        points = tuple((key, self._say(key, "want", "")) for key in keys)
+        return Feedback(" ".join(clause for _, clause in points), keys, stated=keys, points=points)
+
+    def word(self, feedback: Feedback, dialogue: Dialogue, output: Output, refused: Sequence[str]) -> str:
+        """A message about `output`, the answer to `dialogue`; `refused` are wordings that failed their audit."""
+        return feedback.text
+
+    def audit(self, message: str, feedback: Feedback, output: Output) -> Audit:
+        """What is wrong with a message that was to give this feedback."""
+        return audit(message, feedback.raised, self.family.name, output, self.words)
 
     def review(self, assessments: Sequence[Assessment]) -> Feedback | None:
         """What the user says about an output, None where it accepts."""
@@ -92,20 +118,21 @@ class SimulatedUser:
         concerns, regressions = self.selector.select(assessments, self.rng)
         if not concerns and not regressions:
             return None
-        clauses, discrepancies, stated = [self._frame("opener")], [], []
+        opener = self._frame("opener")
+        points, discrepancies, stated = [], [], []
         for key in (*concerns, *regressions):
             if key in regressions:
-                clauses.append(self._frame("again"))
+                points.append((key, self._frame("again")))
             # A concrete discrepancy where there is one, otherwise the desired change.
             named = bool(evidence[key])
             if named:
-                clauses.append(self._say(key, "wrong", evidence[key]))
+                points.append((key, self._say(key, "wrong", evidence[key])))
                 discrepancies.append(key)
             if not named or self.rng.random() < self.both:
-                clauses.append(self._say(key, "want", ""))
+                points.append((key, self._say(key, "want", "")))
                 stated.append(key)
-        text = " ".join(clause for clause in clauses if clause)
-        return Feedback(text, (*concerns, *regressions), tuple(discrepancies), tuple(stated))
+        text = " ".join(filter(None, [opener, *(clause for _, clause in points)]))
+        return Feedback(text, (*concerns, *regressions), tuple(discrepancies), tuple(stated), tuple(points))
 
     def accept(self) -> str:
         """The closing message."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 from intentfold.asset import Verdict
 from intentfold.dialogue import Output
+from intentfold.runtime.worker import Tool
 from intentfold.trace import Assessment, FeedbackForm, Manner
 
 # How an output stands to a requirement: as asked, not as asked, or nearly so; absent where there is nothing it applies to.
@@ -90,6 +91,9 @@ class Family:
 
     `contents` draws what a task is about, `tastes` what its user likes (the same in all tasks of a user, private until it is
     said); `render` makes the output in which every criterion is in its given state, for the tastes that it is given.
+
+    For an agent that really works, `tools` are those of a scenario, and `brief` says which files are wanted and how things
+    are written that the checks look for. `missing` says what an output lacks to be judged at all, empty where it is there.
     """
 
     name: str
@@ -97,6 +101,9 @@ class Family:
     contents: Callable[[random.Random], dict[str, str]]
     tastes: Callable[[random.Random], dict[str, str]]
     render: Callable[[Mapping[str, str], States], Output]
+    tools: Callable[[Mapping[str, str]], tuple[Tool, ...]]
+    brief: str
+    missing: Callable[[Output], str]
 
     def __post_init__(self) -> None:
         keys = [criterion.key for criterion in self.criteria]
@@ -137,7 +144,12 @@ def settle(family: Family, scenario: Scenario, states: States) -> dict[str, Stat
 
 
 def assess(family: Family, scenario: Scenario, output: Output, key: str) -> Assessment:
-    """The executed check of one criterion on an output."""
+    """The executed check of one criterion on an output. Where the work itself is missing, nothing that applies is met."""
     criterion = family.criterion(key)
+    missing = family.missing(output)
+    if missing and applies(criterion, scenario):
+        return Assessment(key, "unmet", missing, "", "plain")
     found = criterion.check(scenario.values, output)
-    return Assessment(key, found.verdict, found.reason, found.evidence, criterion.near if found.near else "plain")
+    # What cannot be read in the output, nobody can point at.
+    evidence = found.evidence if found.evidence in output.text() else ""
+    return Assessment(key, found.verdict, found.reason, evidence, criterion.near if found.near else "plain")

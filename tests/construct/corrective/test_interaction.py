@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from intentfold.construct.corrective.agent import AgentRates, ScriptedWorker
 from intentfold.construct.corrective.audit import AuditError, audit
-from intentfold.construct.corrective.build import Plan, feedback_mix, report, user_histories
-from intentfold.construct.corrective.interaction import asked, interact
+from intentfold.construct.corrective.build import Built, Cast, Plan, feedback_mix, report, user_histories
+from intentfold.construct.corrective.interaction import interact
 from intentfold.construct.corrective.registry import FAMILIES
 from intentfold.construct.corrective.user import Feedback, Selector, SimulatedUser, specification
 from intentfold.construct.corrective.work import assess, make
@@ -81,10 +82,12 @@ def test_it_points_at_a_discrepancy_where_there_is_one_and_else_states_the_chang
 def test_clarification_questions_are_answered_from_the_specification() -> None:
     question = Output("Quick question about the sponsorship note: any wish?")
     assert question.asks
-    assert asked(question, REVIEW, "train") == "disclosure_last"
-    assert SCENARIO.values["sponsor"] in user().answer("disclosure_last").text
-    assert user().answer("short_title").raised == ()
-    assert asked(Output("What now?"), REVIEW, "train") == ""
+    assert user().asked(question) == ("disclosure_last",)
+    assert SCENARIO.values["sponsor"] in user().answer(question).text
+    untold = Output("Quick question about the timing: any wish?")
+    assert user().asked(untold) == ("own_timing",)
+    assert user().answer(untold).raised == ()
+    assert user().asked(Output("What now?")) == ()
     assert not make(REVIEW, SCENARIO, {}).asks
 
 
@@ -246,7 +249,7 @@ def test_a_build_is_the_same_each_time_and_split_by_user(pairs) -> None:
 
 
 def test_the_report_prints_the_mix_beside_swe_chat(pairs) -> None:
-    found = report(pairs, PLAN)
+    found = report([Built(pairs, [], {})], PLAN, Cast(Path("none")))
     assert found["feedback"]["names a discrepancy"][1] == pytest.approx(178 / 331)
     mix = feedback_mix(pairs)
     forms = mix["preference"] + mix["specification"] + mix["context"]

@@ -24,7 +24,7 @@ from intentfold.dialogue import Output, Turn
 from intentfold.mining.assets import OracleLearner
 from intentfold.runtime.baselines import RuleJudge
 from intentfold.runtime.checker import Checker
-from intentfold.runtime.journal import Journal, JournaledBackend
+from intentfold.runtime.journal import Journal, journaled
 from intentfold.runtime.learner import VerbatimLearner, learn_users
 from intentfold.runtime.roles import Completion
 from intentfold.runtime.selection import LexicalSelector
@@ -177,15 +177,15 @@ class Scores:
     def complete(self, prompts, max_tokens):
         return [Completion("met", 1, 1, True) for _ in prompts]
 
-    def option_logprobs(self, prompts, options):
-        return [[math.log(share) for share in (0.5, 0.4, 0.1)] for _ in prompts]
+    def complete_scored(self, prompts, max_tokens, options):
+        return [Completion("met", 1, 1, True, tuple(math.log(share) for share in (0.5, 0.4, 0.1))) for _ in prompts]
 
 
 @pytest.mark.parametrize(("thresholds", "verdict"), [({}, "met"), ({"m": 0.3}, "unmet"), ({"m": 0.5}, "met")])
 def test_a_checker_judges_at_its_threshold_through_the_journal(pairs, tmp_path: Path, thresholds: dict, verdict: str) -> None:
     train = [pair for pair in pairs if pair[0].wording == "train"]
     [target] = targets(train[:1], ["replay"])
-    checkers = {"m": JournaledBackend(Scores(), Journal(tmp_path / "completions.jsonl"))}
+    checkers = {"m": journaled(Scores(), Journal(tmp_path / "completions.jsonl"))}
     supply = replace(methods(train), checkers=checkers, thresholds=thresholds).supply("live_assets", target, "m")
     assert supply.judge is not None
     check = Checker(supply.judge, supply.checked).check(Output("Done."), (Turn("user", "Do it."),))

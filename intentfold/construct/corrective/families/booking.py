@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from intentfold.construct.corrective.work import (
     MET,
@@ -19,8 +19,10 @@ from intentfold.construct.corrective.work import (
     unmet,
 )
 from intentfold.dialogue import File, Observation, Output
+from intentfold.runtime.worker import Tool
 
 PATH = "itinerary.txt"
+BOOKED = "booked, code "
 CITIES = ("Graz", "Lille", "Bergen", "Porto", "Gdansk", "Turin", "Ghent", "Brno", "Leipzig", "Malmo")
 
 
@@ -62,13 +64,11 @@ def render(v: Mapping[str, str], states: States) -> Output:
     }
     if states["loyalty_card"] == "met":
         arguments["card"] = v["card"]
-    partner = "a loyalty partner" if v["partner"] else "no loyalty partner"
-    trains = f"{v['train']} by {v['operator']} ({partner}) departs {leaves}"
-    search = Observation("search_trains", {"from": v["start"], "to": v["end"], "day": v["day"]}, trains)
-    booked = Observation("book_train", arguments, f"booked, code {v['code']}")
+    search = Observation("search_trains", {"from": v["start"], "to": v["end"], "day": v["day"]}, _trains(v, leaves))
+    booked = Observation("book_train", arguments, BOOKED + v["code"])
     bookings = [booked]
     if states["book_once"] != "met":
-        bookings.append(Observation("book_train", arguments, "booked, code " + v["code"][::-1]))
+        bookings.append(Observation("book_train", arguments, BOOKED + v["code"][::-1]))
     says = [f"{v['start']} to {v['end']} on {v['day']} is booked."]
     if states["refundable"] == "near":
         says.append("The fare is refundable.")
@@ -87,12 +87,52 @@ def render(v: Mapping[str, str], states: States) -> Output:
     return Output(" ".join(says), (search, *bookings), (File(PATH, "\n".join(lines) + "\n"),))
 
 
+def _trains(v: Mapping[str, str], departures: str) -> str:
+    partner = "a loyalty partner" if v["partner"] else "no loyalty partner"
+    return f"{v['train']} by {v['operator']} ({partner}) departs {departures}"
+
+
+def tools(v: Mapping[str, str]) -> tuple[Tool, ...]:
+    departures = [f"{hour:02d}:{v['minute']}" for hour in range(5, 14)]
+
+    def search(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        if (arguments["from"], arguments["to"]) != (v["start"], v["end"]):
+            return f"no trains from {arguments['from']} to {arguments['to']}"
+        return _trains(v, ", ".join(departures))
+
+    def book(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        if arguments["train"] != v["train"] or arguments["departs"] not in departures:
+            return f"error: there is no train {arguments['train']} at {arguments['departs']}"
+        if arguments["refundable"] not in ("true", "false"):
+            return f"error: refundable is true or false, got {arguments['refundable']}"
+        again = any(call.result.startswith(BOOKED) for call in before)
+        return BOOKED + (v["code"][::-1] if again else v["code"])
+
+    return (
+        Tool("search_trains", "the trains of a day and when they leave", ("from", "to", "day"), search),
+        Tool(
+            "book_train",
+            "books a seat and returns the code; departs as HH:MM, seat is aisle, window, quiet zone or middle, refundable is"
+            " true or false, card is the number of a loyalty card",
+            ("train", "departs", "seat", "refundable"),
+            book,
+            ("card",),
+        ),
+    )
+
+
+BRIEF = (
+    f"Book the train, write {PATH} with a line for the day and cities and a line `departs` and the time, and tell the user"
+    " what is booked. A code is given as `code: ` and the code."
+)
+
+
+def missing(output: Output) -> str:
+    return "" if _bookings(output) else "no train is booked"
+
+
 def _bookings(output: Output) -> list[Observation]:
-    return [call for call in output.calls if call.name == "book_train"]
-
-
-def _shown(call: Observation) -> str:
-    return " ".join(f"{name}={value}" for name, value in call.arguments.items())
+    return [call for call in output.calls if call.name == "book_train" and call.result.startswith(BOOKED)]
 
 
 def refundable(v: Mapping[str, str], output: Output) -> Finding:
@@ -171,4 +211,7 @@ FAMILY = Family(
     contents,
     tastes,
     render,
+    tools,
+    BRIEF,
+    missing,
 )

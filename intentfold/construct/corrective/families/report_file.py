@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from intentfold.construct.corrective.work import MET, NOT_APPLICABLE, Criterion, Family, Finding, States, almost, unmet
 from intentfold.dialogue import File, Observation, Output
+from intentfold.runtime.worker import Tool
 
 REGIONS = ("north", "south", "harbour", "uplands", "lakeside", "midtown")
 ITEMS = ("tiles", "lamps", "chairs", "rugs", "kettles", "shelves", "mirrors", "clocks")
+YEAR = 2026
 MONTHS = {"March": "03", "April": "04", "June": "06", "September": "09", "November": "11"}
 
 
@@ -47,7 +49,7 @@ def render(v: Mapping[str, str], states: States) -> Output:
 
     def date(place: int) -> str:
         day = v[f"day{place}"]
-        iso = f"2026-{v['number']}-{int(day):02d}"
+        iso = f"{YEAR}-{v['number']}-{int(day):02d}"
         if dated == "met" or (dated == "near" and place == 1):
             return iso
         return iso.replace("-", "/") if dated == "near" else f"{day} {v['month']}"
@@ -70,10 +72,33 @@ def render(v: Mapping[str, str], states: States) -> Output:
         says.append(f"{v['item2']} made {v['sum2']}, so things look fine overall and nothing stands out.")
     if states["source_line"] == "near":
         says.append("Source: sales ledger.")
-    rest = f"; {v['gap']}: no figure" if v["gap"] else ""
-    found = "; ".join(f"{v[f'item{n}']} {v[f'sum{n}']} on day {v[f'day{n}']}" for n in (1, 2)) + rest
-    calls = (Observation("query_sales", {"month": v["month"], "region": v["region"]}, found),)
+    calls = (Observation("query_sales", {"month": v["month"], "region": v["region"]}, _sales(v)),)
     return Output(" ".join(says), calls, (File(path, "\n".join(lines) + "\n"),))
+
+
+def _sales(v: Mapping[str, str]) -> str:
+    rest = f"; {v['gap']}: no figure" if v["gap"] else ""
+    return "; ".join(f"{v[f'item{n}']} {v[f'sum{n}']} on day {v[f'day{n}']}" for n in (1, 2)) + rest
+
+
+def tools(v: Mapping[str, str]) -> tuple[Tool, ...]:
+    def query(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        if (arguments["month"], arguments["region"]) != (v["month"], v["region"]):
+            return f"no sales of {arguments['region']} in {arguments['month']}; regions are {', '.join(REGIONS)}"
+        return f"in {YEAR}: {_sales(v)}"
+
+    return (Tool("query_sales", "the sales of a region in a month", ("month", "region"), query),)
+
+
+BRIEF = (
+    "Write the report into one file: a line `date | item | amount`, a line of that form for each item, a line that begins"
+    " with `Total` where there is a total, and nothing after the figures but what the user wants there. Figures that the"
+    " reply repeats are put as: ITEM made AMOUNT."
+)
+
+
+def missing(output: Output) -> str:
+    return "" if any(" | " in line for line in _lines(output)) else "there is no report with rows"
 
 
 def _lines(output: Output) -> list[str]:
@@ -119,11 +144,11 @@ def currency(v: Mapping[str, str], output: Output) -> Finding:
 
 
 def short_reply(v: Mapping[str, str], output: Output) -> Finding:
-    told = [v[f"sum{n}"] for n in (1, 2) if f"made {v[f'sum{n}']}" in output.reply]
+    told = [said for n in (1, 2) if (said := f"{v[f'item{n}']} made {v[f'sum{n}']}") in output.reply]
     if not told:
         return MET
     found = almost if len(told) == 1 else unmet
-    return found("the reply repeats figures of the report", f"{v['item1']} made {v['sum1']}")
+    return found("the reply repeats figures of the report", told[0])
 
 
 def flag_missing(v: Mapping[str, str], output: Output) -> Finding:
@@ -161,4 +186,7 @@ FAMILY = Family(
     contents,
     tastes,
     render,
+    tools,
+    BRIEF,
+    missing,
 )

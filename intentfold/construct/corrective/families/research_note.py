@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from intentfold.construct.corrective.work import (
     MET,
@@ -19,6 +19,7 @@ from intentfold.construct.corrective.work import (
     unmet,
 )
 from intentfold.dialogue import File, Observation, Output
+from intentfold.runtime.worker import Tool
 
 PATH = "note.md"
 TOPICS = {
@@ -57,7 +58,7 @@ def tastes(rng: random.Random) -> dict[str, str]:
 
 
 def render(v: Mapping[str, str], states: States) -> Output:
-    size = v["few"] if v["small"] else v["many"]
+    size = _size(v)
     title = {"met": v["title"], "near": f"{v['title']} (draft)", "unmet": f"Notes on {v['topic']}"}[states["exact_title"]]
     marks = {"met": (" [1]", " [2]"), "near": (" [1]", " [3]"), "unmet": ("", "")}[states["cite_claims"]]
     finding = f"Main finding: {v['finding']}{marks[0]}"
@@ -84,10 +85,35 @@ def render(v: Mapping[str, str], states: States) -> Output:
         "near": ["## Open questions", "- Does it last?"],
         "unmet": [],
     }[states["open_questions"]]
-    found = f"[1] {v['author']} 2021, n = {size}: {v['finding']}; [2] {v['other']} 2023: {v['second']}"
-    calls = (Observation("search_papers", {"query": v["topic"]}, found),)
+    calls = (Observation("search_papers", {"query": v["topic"]}, _papers(v)),)
     text = "\n".join([f"# {title}", *order, sample, *advice, *questions]) + "\n"
     return Output(f"I put the note on {v['topic']} into {PATH}.", calls, (File(PATH, text),))
+
+
+def _size(v: Mapping[str, str]) -> str:
+    return v["few"] if v["small"] else v["many"]
+
+
+def _papers(v: Mapping[str, str]) -> str:
+    return f"[1] {v['author']} 2021, n = {_size(v)}: {v['finding']}; [2] {v['other']} 2023: {v['second']}"
+
+
+def tools(v: Mapping[str, str]) -> tuple[Tool, ...]:
+    def search(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        return _papers(v) if v["topic"].casefold() in arguments["query"].casefold() else "nothing found"
+
+    return (Tool("search_papers", "papers on a topic, numbered, with what they found", ("query",), search),)
+
+
+BRIEF = (
+    f"Write the note into {PATH}: a title after `# `, then a line for each claim in the very words of the search; sources are"
+    " cited by their number in brackets. Where the size of a sample is named, the line says `sample is` and `n = ` and the"
+    " number. Sections begin with `## `."
+)
+
+
+def missing(output: Output) -> str:
+    return "" if file_text(output, PATH).strip() else f"there is no {PATH}"
 
 
 def _body(output: Output) -> list[str]:
@@ -163,4 +189,7 @@ FAMILY = Family(
     contents,
     tastes,
     render,
+    tools,
+    BRIEF,
+    missing,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from intentfold.construct.corrective.work import (
     MET,
@@ -19,6 +19,7 @@ from intentfold.construct.corrective.work import (
     unmet,
 )
 from intentfold.dialogue import File, Observation, Output
+from intentfold.runtime.worker import Tool
 
 PATH = "script.md"
 PRODUCTS = {
@@ -97,10 +98,33 @@ def render(v: Mapping[str, str], states: States) -> Output:
         closing,
         *([advert] if disclosure == "met" else []),
     ]
-    found = f"{v['product']}: {v['price']} euros, in stock"
-    calls = () if states["price_lookup"] == "near" else (Observation("lookup_product", {"name": v["product"]}, found),)
+    calls = () if states["price_lookup"] == "near" else (Observation("lookup_product", {"name": v["product"]}, _product(v)),)
     reply = f"The script for the {v['product']} is in {PATH}."
     return Output(reply, calls, (File(PATH, "\n".join(line for line in body if line) + "\n"),))
+
+
+def _product(v: Mapping[str, str]) -> str:
+    return f"{v['product']}: {v['price']} euros, in stock"
+
+
+def tools(v: Mapping[str, str]) -> tuple[Tool, ...]:
+    def look(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        if v["product"].casefold() not in arguments["name"].casefold():
+            return "no such product"
+        return f"{_product(v)}. It offers {v['feature']} and a {v['other']}; made for {v['routine']}"
+
+    return (Tool("lookup_product", "price and features of a product", ("name",), look),)
+
+
+BRIEF = (
+    f"Write the script into {PATH}: a title after `# `, then a line for each sentence. A feature is named in the words of the"
+    " lookup. The price stands in a sentence of its own: It costs PRICE euros. A time that the speaker fills in is written"
+    " [My time], one that is claimed as a number of minutes."
+)
+
+
+def missing(output: Output) -> str:
+    return "" if file_text(output, PATH).strip() else f"there is no {PATH}"
 
 
 def _sentences(text: str) -> list[str]:
@@ -173,4 +197,7 @@ FAMILY = Family(
     contents,
     tastes,
     render,
+    tools,
+    BRIEF,
+    missing,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from intentfold.construct.corrective.work import (
@@ -20,8 +20,11 @@ from intentfold.construct.corrective.work import (
     unmet,
 )
 from intentfold.dialogue import File, Observation, Output
+from intentfold.runtime.worker import Tool
 
 PATH = "plan.md"
+CREATED = "created"
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 PEOPLE = ("Aino", "Bruno", "Chidi", "Dorota", "Emre", "Freya", "Goran", "Hana")
 SUBJECTS = ("budget", "launch", "hiring", "audit", "roadmap", "support", "pricing", "training")
 ABROAD = {"Lisbon": "WET", "Nairobi": "EAT", "Toronto": "EST", "Seoul": "KST"}
@@ -74,7 +77,7 @@ def render(v: Mapping[str, str], states: States) -> Output:
         }
         if states["agenda"] == "met":
             arguments["note"] = f"Agenda: open points on {subject}"
-        calls.append(Observation("create_event", arguments, "created"))
+        calls.append(Observation("create_event", arguments, CREATED))
         plan.append(f"{day} {time} {subject} with {guest}")
     if states["agenda"] == "near":
         plan += [f"Agenda: open points on {v['first']}", f"Agenda: open points on {v['second']}"]
@@ -94,8 +97,44 @@ def _people(v: Mapping[str, str]) -> str:
     return f"{v['guest']}: {where}; {v['other']}: local"
 
 
+def tools(v: Mapping[str, str]) -> tuple[Tool, ...]:
+    def people(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        return _people(v)
+
+    def create(arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        if arguments["day"] not in DAYS:
+            return f"error: day is one of {', '.join(DAYS)}, got {arguments['day']}"
+        if not re.fullmatch(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", arguments["start"]):
+            return f"error: start is HH:MM, got {arguments['start']}"
+        if not re.fullmatch(r"[1-9][0-9]{0,2}", arguments["minutes"]):
+            return f"error: minutes is a number from 1 to 999, got {arguments['minutes']}"
+        return CREATED
+
+    return (
+        Tool("list_people", "where people work from", ("names",), people),
+        Tool(
+            "create_event",
+            "puts a meeting into the calendar; start as HH:MM, guests separated by a comma and a space, note for the invite",
+            ("title", "day", "start", "minutes", "guests"),
+            create,
+            ("note",),
+        ),
+    )
+
+
+BRIEF = (
+    f"Look up the people, create the events in the order in which they take place, write {PATH} with a line for each meeting,"
+    " and tell the user what is set up: Both meetings are set up: LIST. Days are"
+    " from Monday to Friday. An agenda begins with `Agenda:`. Time zones are written by their letters."
+)
+
+
+def missing(output: Output) -> str:
+    return "" if _events(output) else "no meeting is in the calendar"
+
+
 def _events(output: Output) -> list[Mapping[str, str]]:
-    return [call.arguments for call in output.calls if call.name == "create_event"]
+    return [call.arguments for call in output.calls if call.name == "create_event" and call.result == CREATED]
 
 
 def _minutes(time: str) -> int:
@@ -117,7 +156,7 @@ def no_friday(v: Mapping[str, str], output: Output) -> Finding:
     if not wrong:
         return MET
     found = almost if len(wrong) == 1 else unmet
-    return found(f"the {wrong[-1]['title']} meeting is on a Friday", f"title={wrong[-1]['title']} day=Friday")
+    return found(f"the {wrong[-1]['title']} meeting is on a Friday", "day=Friday")
 
 
 def agenda(v: Mapping[str, str], output: Output) -> Finding:
@@ -180,4 +219,7 @@ FAMILY = Family(
     contents,
     tastes,
     render,
+    tools,
+    BRIEF,
+    missing,
 )
