@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 
-AnswerForm = Literal["calls", "sql", "number", "code", "text"]
+# A summary is judged, never executed; with state alone there is nothing to answer: only trackers are scored.
+AnswerForm = Literal["calls", "sql", "number", "code", "text", "summary", "state"]
 GoalKind = Literal["goal", "format"]
 Priority = Literal["must", "preferred", "optional"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,13 @@ from intentfold.sources.builtin.common import opening
 from intentfold.sources.gsm8k_arithmetic import Arithmetic, Exact, Number, find_numbers, trace
 from intentfold.sources.gsm8k_decoys import draw_decoys
 from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
+from intentfold.sources.sentences import sentence_spans
 from intentfold.sources.values import MOST_VALUES
 from intentfold.task import Goal, SourceTask
 
 SPLITS = ("train", "test")
 _ASKS = ("work through a word problem", "solve a small word problem", "do a bit of arithmetic", "work out a puzzle with numbers")
 _FIELDS = {"question": str, "answer": str}
-_SENTENCE_END = re.compile(r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<=[.?!])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z$\d])")
 _POINTS_BACK = re.compile(r"(he|she|it|they|his|her|hers|its|their|this|that|these|those|then)\b", re.IGNORECASE)
 
 
@@ -60,7 +59,7 @@ def _task(split: str, number: int, record: dict[str, Any], answer: str) -> Sourc
         raise Skip("braces in the question")
     arithmetic = trace(question, record["answer"], Fraction(answer))
     rng = random.Random(f"gsm8k/{split}/{number}")
-    spans = list(_spans(question))
+    spans = list(sentence_spans(question))
     texts, parameters, names = _sentences(question, spans, arithmetic)
     asks = len(texts) > 1 and all(number.start < spans[-1][0] for number in arithmetic.numbers)
     if asks:
@@ -116,16 +115,6 @@ def _sentences(
                     break
         texts.append(text)
     return texts, parameters, names
-
-
-def _spans(question: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for gap in _SENTENCE_END.finditer(question):
-        spaces = re.search(r"\s+$", gap[0])
-        assert spaces is not None
-        yield start, gap.start() + spaces.start()
-        start = gap.end()
-    yield start, len(question)
 
 
 def _other_values(written: str, varied: Number, arithmetic: Arithmetic) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,8 +36,9 @@ def expect_file(path: Path, what: str) -> Path:
 
 
 def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(`file:line`, record) for every JSON line, each with `fields` of the given types."""
-    with expect_file(path, what).open(encoding="utf-8") as file:
+    """(`file:line`, record) for every JSON line, each with `fields` of the given types; a name that ends in `.gz` is gzipped."""
+    read = gzip.open if path.suffix == ".gz" else open
+    with read(expect_file(path, what), "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 where = f"{path}:{number}"

@@ -7,10 +7,18 @@ from pathlib import Path
 
 from intentfold.sources.bfcl import load_bfcl
 from intentfold.sources.gsm8k import load_gsm8k
+from intentfold.sources.humaneval import load_humaneval
 from intentfold.sources.loading import LoadReport
+from intentfold.sources.mbpp import load_mbpp
 from intentfold.sources.spider import load_spider
 
-LOADERS: dict[str, Callable[[Path], LoadReport]] = {"bfcl": load_bfcl, "spider": load_spider, "gsm8k": load_gsm8k}
+LOADERS: dict[str, Callable[[Path], LoadReport]] = {
+    "bfcl": load_bfcl,
+    "spider": load_spider,
+    "gsm8k": load_gsm8k,
+    "humaneval": load_humaneval,
+    "mbpp": load_mbpp,
+}
 
 
 def load(name: str, folder: Path) -> LoadReport:
