@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from intentfold.sources.bfcl import load_bfcl
+from intentfold.sources.e2e import load_e2e
 from intentfold.sources.gsm8k import load_gsm8k
 from intentfold.sources.humaneval import load_humaneval
 from intentfold.sources.loading import LoadReport
@@ -18,6 +19,7 @@ LOADERS: dict[str, Callable[[Path], LoadReport]] = {
     "gsm8k": load_gsm8k,
     "humaneval": load_humaneval,
     "mbpp": load_mbpp,
+    "e2e": load_e2e,
 }
 
 
