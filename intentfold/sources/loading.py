@@ -22,10 +22,15 @@ class Skip(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The tasks of a benchmark, and how many records made none, by reason."""
+    """The tasks of a benchmark, and how many records made none, by reason.
+
+    `unverified` are tasks whose consequences nothing can execute: those that only a judge can grade, and those that come
+    with tests but without a solution. No episode is made of them.
+    """
 
     tasks: tuple[SourceTask, ...]
     skipped: Mapping[str, int]
+    unverified: tuple[SourceTask, ...] = ()
 
 
 def expect_file(path: Path, what: str) -> Path:
@@ -43,6 +48,14 @@ def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tu
             if line.strip():
                 where = f"{path}:{number}"
                 yield where, checked(where, parsed(where, line), fields)
+
+
+def read_list(path: Path, what: str) -> list[Any]:
+    """The JSON list that a file holds."""
+    data = parsed(str(path), expect_file(path, what).read_text(encoding="utf-8"))
+    if not isinstance(data, list):
+        raise SourceError(f"{path}: expected {what}, got {type(data).__name__}")
+    return data
 
 
 def parsed(where: str, text: str) -> Any:
