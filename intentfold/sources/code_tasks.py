@@ -25,7 +25,7 @@ from intentfold.sources.values import MOST_VALUES, near_numbers, said
 from intentfold.task import Goal, SourceTask
 
 NAME, ORDER = "function name", "order of the arguments"
-_ASKS = ("write a Python function", "code up a small Python function", "draft a function in Python", "help with a Python helper")
+ASKS = ("write a Python function", "code up a small Python function", "draft a function in Python", "help with a Python helper")
 _POINTS_BACK = re.compile(r"(it|they|its|their|this|that|these|those|then)\b", re.IGNORECASE)
 # The places of pieces in the solution's syntax tree; what a user's text may hold cannot be such a name.
 _MARK = "intentfold_piece_"
@@ -89,7 +89,7 @@ def code_task(problem: Problem) -> SourceTask:
         family=problem.family,
         origin=problem.origin,
         license=problem.license,
-        request=opening(_ASKS, rng),
+        request=opening(ASKS, rng),
         goals=tuple(goals),
         answer_form="code",
         payload={

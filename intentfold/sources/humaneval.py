@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import inspect
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +25,30 @@ _EXAMPLES = re.compile(r"^\s*(>>>|for (example|instance)\b|examples?\b|note\b|e\
 
 def load_humaneval(folder: Path) -> LoadReport:
     """The tasks of the file in `folder`; all of them are the benchmark's test problems."""
-    plain = folder / "HumanEval.jsonl"
-    path = plain if plain.is_file() else folder / "HumanEval.jsonl.gz"
     tasks: list[SourceTask] = []
     skipped: Counter[str] = Counter()
-    for where, record in read_lines(path, "HumanEval's problems, one JSON object a line", _FIELDS):
+    for where, record in _records(folder):
         try:
             tasks.append(code_task(humaneval_problem(where, record)))
         except Skip as reason:
             skipped[str(reason)] += 1
     return LoadReport(tuple(tasks), dict(skipped))
+
+
+@functools.lru_cache(maxsize=2)
+def read_humaneval(folder: Path) -> dict[str, Problem]:
+    """The problems by the benchmark's own id; those without a description are left out."""
+    found = {}
+    for where, record in _records(folder):
+        with contextlib.suppress(Skip):
+            found[record["task_id"]] = humaneval_problem(where, record)
+    return found
+
+
+def _records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    plain = folder / "HumanEval.jsonl"
+    path = plain if plain.is_file() else folder / "HumanEval.jsonl.gz"
+    return read_lines(path, "HumanEval's problems, one JSON object a line", _FIELDS)
 
 
 def humaneval_problem(where: str, record: Mapping[str, Any]) -> Problem:

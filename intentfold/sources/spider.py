@@ -43,10 +43,7 @@ _TABLE_FIELDS = {
 def load_spider(folder: Path) -> LoadReport:
     """The tasks of `dev.json` in `folder`, beside `tables.json` and `database/<db_id>/<db_id>.sqlite`."""
     questions = _records(folder / "dev.json", "Spider's dev questions, a JSON list", _QUESTION_FIELDS)
-    tables = _records(folder / "tables.json", "Spider's schemas, a JSON list", _TABLE_FIELDS)
-    for where, record in tables:
-        _check_columns(where, record)
-    described = {record["db_id"]: record for _, record in tables}
+    described = read_tables(folder)
     schemas: dict[str, Schema] = {}
     tasks: list[SourceTask] = []
     skipped: Counter[str] = Counter()
@@ -66,6 +63,14 @@ def load_spider(folder: Path) -> LoadReport:
             except Skip as reason:
                 skipped[str(reason)] += 1
     return LoadReport(tuple(tasks), dict(skipped))
+
+
+def read_tables(folder: Path) -> dict[str, dict[str, Any]]:
+    """The schemas of `tables.json` by database."""
+    tables = _records(folder / "tables.json", "Spider's schemas, a JSON list", _TABLE_FIELDS)
+    for where, record in tables:
+        _check_columns(where, record)
+    return {record["db_id"]: record for _, record in tables}
 
 
 def _check_columns(where: str, record: Mapping[str, Any]) -> None:
