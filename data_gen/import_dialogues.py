@@ -92,7 +92,11 @@ def main(argv: list[str] | None = None) -> None:
 def counts(episodes: list[Episode]) -> dict[str, int]:
     """Dialogues, turns, and turns by phenomenon."""
     phenomena = Counter(phenomenon for episode in episodes for turn in episode.turns for phenomenon in turn.phenomena)
-    return {"dialogues": len(episodes), "turns": sum(len(episode.turns) for episode in episodes), **dict(sorted(phenomena.items()))}
+    return {
+        "dialogues": len(episodes),
+        "turns": sum(len(episode.turns) for episode in episodes),
+        **dict(sorted(phenomena.items())),
+    }
 
 
 if __name__ == "__main__":

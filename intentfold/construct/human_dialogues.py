@@ -51,6 +51,7 @@ def _words(text: str) -> str:
 def as_state(wanted: dict[str, str]) -> IntentState:
     """The state that holds exactly these values by slot."""
     items = tuple(
-        IntentItem(number, slot_text(slot, value), slot=slot, value=value) for number, (slot, value) in enumerate(wanted.items(), 1)
+        IntentItem(number, slot_text(slot, value), slot=slot, value=value)
+        for number, (slot, value) in enumerate(wanted.items(), 1)
     )
     return IntentState(items, len(items) + 1)

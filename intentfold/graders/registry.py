@@ -30,7 +30,8 @@ def grade(task: SourceTask, answer: str) -> Grade:
     """Grade an answer by its task's own rules.
 
     Raises `GoldError` when the task's reference is malformed, `SandboxUnavailable` when this machine cannot
-    hold model-written programs, and `NoGrader` for a task that is judged or serves trackers alone. A sandbox that fails on the way makes the answer ungradable (`value` None).
+    hold model-written programs, and `NoGrader` for a task that is judged or serves trackers alone. A sandbox
+    that fails on the way makes the answer ungradable (`value` None).
     """
     if task.answer_form not in GRADERS:
         raise NoGrader(task, "reference", f"answers of form {task.answer_form!r} are not graded by code")

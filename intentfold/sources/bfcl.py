@@ -53,19 +53,24 @@ def _records(folder: Path, category: str) -> list[tuple[dict[str, Any], list[Any
     for where, record in read_lines(questions, what, {"id": str, "question": list, "function": list}):
         if record["id"] not in answers:
             raise SourceError(f"{where}: field id: {record['id']!r} has no possible answer")
-        _, possible = answers[record["id"]]
-        check_record(where, record["function"], possible)
+        check_functions(where, record["function"])
+        at, possible = answers[record["id"]]
+        check_possible(at, record["function"], possible)
         found.append((record, possible))
     return found
 
 
-def check_record(where: str, described: list[Any], possible: list[Any]) -> None:
-    """Raise `SourceError` unless the functions are described, and the possible answers call them, as upstream does."""
-    for position, function in enumerate(described):
+def check_functions(where: str, functions: list[Any]) -> None:
+    """Raise `SourceError` unless the functions are described as upstream does."""
+    for position, function in enumerate(functions):
         at = f"{where}: function {position}"
         checked(at, function, {"name": str, "description": str, "parameters": dict})
         for name, schema in checked(at, function["parameters"], {"properties": dict})["properties"].items():
             checked(f"{at}: argument {name}", schema, {"type": str})
+
+
+def check_possible(where: str, described: list[Any], possible: list[Any]) -> None:
+    """Raise `SourceError` unless the possible answers call the described functions."""
     functions = {function["name"]: function for function in described}
     for call in possible:
         if not isinstance(call, dict) or len(call) != 1:
@@ -128,9 +133,9 @@ def _task(category: str, record: Mapping[str, Any], possible: list[Any], pool: P
             for call, named in zip(calls, slots, strict=True)
         ]
     }
-    optional_calls = optional_calls(calls[-1], program["calls"][-1]["arguments"], parameters)
-    if optional_calls:
-        program["optional_calls"] = optional_calls
+    more = optional_calls(calls[-1], program["calls"][-1]["arguments"], parameters)
+    if more:
+        program["optional_calls"] = more
     pairs = [(f"{one.slot} and {two.slot}", f"{{{one.slot}}} and {{{two.slot}}}") for one, two in itertools.pairwise(goals)]
     gold = {function["name"]: function for function in record["function"]}[calls[0][0].function]
     return SourceTask(

@@ -24,14 +24,14 @@ def _filled(name: str, text: str, statement: str, *values: str) -> Decoy:
 
 
 _ANY = (
-    _filled("key", "Return the result in a dictionary, under the key {value}.", "result = {'VALUE': result}", "result", "answer", "value"),
+    _filled("key", "Return the result in a dictionary, under the key {value}.", "result = {'VALUE': result}", "result", "answer"),
     _filled("copies", "Return the result {value} times, in a list.", "result = [result] * VALUE", "2", "3", "4"),
-    _filled("status", "Return the result together with the status {value}.", "result = [result, 'VALUE']", "ok", "done", "success"),
-    _filled("label", "Return a text with {value} and a colon ahead of the result.", "result = f'VALUE: {result}'", "Result", "Answer", "Output"),
+    _filled("status", "Return the result together with the status {value}.", "result = [result, 'VALUE']", "ok", "done"),
+    _filled("label", "Return a text with {value} and a colon ahead of it.", "result = f'VALUE: {result}'", "Result", "Output"),
     Decoy(
         "return type",
         "Return the result as {value}.",
-        {"text": "result = str(result)", "a list of one element": "result = [result]", "JSON in a list": "result = [f'{result!r}']"},
+        {"text": "result = str(result)", "a one-element list": "result = [result]", "text in a list": "result = [str(result)]"},
     ),
 )  # fmt: skip
 _NUMBER = (

@@ -20,7 +20,7 @@ from intentfold.sources.builtin.common import opening
 from intentfold.sources.code_decoys import draw_decoys
 from intentfold.sources.gsm8k_arithmetic import find_numbers
 from intentfold.sources.loading import Skip
-from intentfold.sources.unit_tests import Suite, Test, read_tests
+from intentfold.sources.unit_tests import Suite, Test, parse_python, read_tests
 from intentfold.sources.values import MOST_VALUES, near_numbers, said
 from intentfold.task import Goal, SourceTask
 
@@ -78,7 +78,7 @@ def code_task(problem: Problem) -> SourceTask:
         parameters[ORDER] = _parameter("string", rest)
         names["order"], choices[ORDER] = ORDER, orders
         goals.append(Goal(f"g{len(goals) + 1}", slot_text(ORDER, first), ORDER, first))
-    steps = []
+    steps: list[str] = []
     for decoy in draw_decoys([test["expected"] for test in tests], rng):
         parameters[decoy.name] = _parameter("string", list(decoy.choices), text=decoy.text, optional=True)
         piece = f"step{len(steps)}"
@@ -114,7 +114,7 @@ def code_task(problem: Problem) -> SourceTask:
 
 def _parsed(solution: str) -> ast.Module:
     try:
-        return ast.parse(solution)
+        return parse_python(solution)
     except SyntaxError:
         raise Skip("a solution that does not parse") from None
 
@@ -138,7 +138,7 @@ def _orders(arguments: Sequence[str]) -> dict[str, str]:
         return {}
     shifts = [[*range(start, count), *range(start)] for start in range(count)]
     swaps = [[*range(n), n + 1, n, *range(n + 2, count)] for n in range(count - 1)]
-    found = {}
+    found: dict[str, str] = {}
     for order in [*shifts, *swaps, list(reversed(range(count)))]:
         places = [order.index(n) for n in range(count)]
         found.setdefault(", ".join(arguments[n] for n in order), f"[given[n] for n in {places} if n < len(given)]")

@@ -60,7 +60,11 @@ def _read(path: Path) -> dict[tuple[tuple[str, str], ...], list[str]]:
             pairs = tuple((NAMES.get(slot.strip(), slot), value) for slot, value in _SLOT.findall(meaning))
             rest = _SLOT.sub("", meaning)
             if not pairs or rest or (unknown := [slot for slot, _ in pairs if slot not in SPOKEN]):
-                what = f"unknown attributes {unknown}" if pairs and not rest else "no attributes as in `name[The Mill], area[riverside]`"
+                what = (
+                    f"unknown attributes {unknown}"
+                    if pairs and not rest
+                    else "no attributes as in `name[The Mill], area[riverside]`"
+                )
                 raise SourceError(f"{path}:{reader.line_num}: field mr: {what}, got {meaning[:80]!r}")
             found.setdefault(pairs, []).append(text)
     return found

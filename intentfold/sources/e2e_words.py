@@ -74,9 +74,11 @@ _WELCOME = (
     "welcomes children", "welcomes kids", "kids are welcome", "children are welcome", "suitable for children", "for family",
 )  # fmt: skip
 _NEGATIONS = (
-    "not", "not a", "not an", "non", "not very", "isn't", "isn't a", "is not", "not considered", "no", "unsuitable for", "not for",
-    "not suitable for", "not recommended for", "not good for", "not appropriate for", "not particularly", "not really", "isn't very",
-    "nor", "nor is it", "isn’t", "doesn't cater to", "does not cater to", "does not cater for", "not open to", "not geared towards",
+    "not", "not a", "not an", "non", "not very", "isn't", "isn't a", "is not", "not considered", "no", "not for",
+    "unsuitable for",    "not suitable for", "not recommended for", "not good for", "not appropriate for",
+    "not particularly", "not really",
+    "isn't very", "nor", "nor is it", "isn’t", "doesn't cater to", "does not cater to", "does not cater for", "not open to",
+    "not geared towards",
 )  # fmt: skip
 
 
@@ -100,33 +102,54 @@ def phrases(attribute: str, value: str) -> list[str]:
 
 _AREAS = {
     "city centre": [
-        "city centre", "city center", "city-centre", "centre of the city", "center of the city", "centre of town", "center of town",
-        "centre city", "center city", "town centre", "town center", "heart of the city", "city's centre", "city's center",
+        "city centre", "city center", "city-centre", "centre of the city", "center of the city", "centre of town",
+        "center of town",        "centre city", "center city", "town centre", "town center", "heart of the city",
+        "city's centre", "city's center",
         "centre of Cambridge", "downtown", "in the city", "central",
     ],
     "riverside": [
-        "riverside", "river side", "river-side", "riverfront", "by the river", "near the river", "on the river", "along the river",
-        "river area", "beside the river", "side of the river", "close to the river", "next to the river", "riverbank",
+        "riverside", "river side", "river-side", "riverfront", "by the river", "near the river", "on the river",
+        "along the river",        "river area", "beside the river", "side of the river", "close to the river",
+        "next to the river", "riverbank",
     ],
 }  # fmt: skip
 
 
 def _price(value: str) -> list[str]:
     if value in _PRICED:
-        found = []
-        for word in _PRICED[value]:
-            found += [f"{word}{joint}{what}" for joint in (" ", "-") for what in ("price", "prices", "priced", "pricing", "price range")]
-            found += [f"{word} cost", f"{word} range", f"{word} range price", f"{word}er priced", f"{word} ranged", f"{word}-range"]
-            found += [f"price is {word}", f"prices are {word}", f"priced {word}", f"priced at {word}", f"price range is {word}"]
-            found += [f"price range of {word}", f"price range {word}", f"prices range from {word}", f"range is {word}", f"ly {word}"]
         alone = {"cheap": ["cheap", "inexpensive", "cheaply", "affordable"], "high": ["expensive", "pricey", "costly"]}
-        return [*found, *alone.get(value, ["moderately", "moderate"])]
+        found = alone.get(value, ["moderately", "moderate"])
+        for word in _PRICED[value]:
+            found.append(f"price range is {word}")
+            found += [
+                f"{word}{joint}{what}" for joint in (" ", "-") for what in ("price", "prices", "priced", "pricing", "price range")
+            ]
+            found += [
+                f"{word} cost",
+                f"{word} range",
+                f"{word} range price",
+                f"{word}er priced",
+                f"{word} ranged",
+                f"{word}-range",
+            ]
+            found += [f"price is {word}", f"prices are {word}", f"priced {word}", f"priced at {word}"]
+            found += [
+                f"price range of {word}",
+                f"price range {word}",
+                f"prices range from {word}",
+                f"range is {word}",
+                f"ly {word}",
+            ]
+        return found
     if value == "£20-25":
         ends = [("£20", "£25"), ("£20", "25"), ("20", "25"), ("20", "£25")]
         joints = ("-", " - ", " to ", " and ", "–", " and the ", " through ")
         return [f"{low}{joint}{high}" for low, high in ends for joint in joints] + ["20-25£", "20 to 25 pounds", "£20 -25"]
     amount = value[-3:]
-    few, many = ("less than", "under", "below", "cheaper than", "not more than", "lower than"), ("more than", "over", "above", "higher than")
+    few, many = (
+        ("less than", "under", "below", "cheaper than", "not more than", "lower than"),
+        ("more than", "over", "above", "higher than"),
+    )
     words = few if value.startswith("less") else many
     sums = (amount, amount[1:], f"{amount[1:]} pounds", f"{amount[1:]}£", f"L{amount[1:]}", f"{amount}.00")
     return [f"{word} {sum_}" for word in (*words, *(f"{w} the" for w in words)) for sum_ in sums]
@@ -136,13 +159,37 @@ def _rating(value: str) -> list[str]:
     if value in _RATED:
         found = []
         for word in _RATED[value]:
+            found.append(f"customer rating is {word}")
             for what in ("rating", "ratings", "rated", "review", "reviews"):
-                found += [f"{word}{joint}{who}{what}" for joint in (" ", "-") for who in ("", "customer ", "customers ", "consumer ")]
+                found += [
+                    f"{word}{joint}{who}{what}" for joint in (" ", "-") for who in ("", "customer ", "customers ", "consumer ")
+                ]
             found += [f"{word} rating by customers", f"{word} by customers", f"{word} by its customers", f"{word} scores"]
-            found += [f"{word} customer rate", f"{word} customer satisfaction", f"{word}  customer rating", f"{word} costumer rating"]
-            for ahead in ("rating is", "ratings are", "rating of", "rated", "rated as", "rates", "rate it", "rating was", "rating"):
+            found += [
+                f"{word} customer rate",
+                f"{word} customer satisfaction",
+                f"{word}  customer rating",
+                f"{word} costumer rating",
+            ]
+            for ahead in (
+                "rating is",
+                "ratings are",
+                "rating of",
+                "rated",
+                "rated as",
+                "rates",
+                "rate it",
+                "rating was",
+                "rating",
+            ):
                 found.append(f"{ahead} {word}")
-            found += [f"rating that is {word}", f"rated {word}", f"customer rating is {word}", f"rate it as {word}", f"rated it {word}"]
+            found += [
+                f"rating that is {word}",
+                f"rated {word}",
+                f"customer rating is {word}",
+                f"rate it as {word}",
+                f"rated it {word}",
+            ]
             found += [f"ratings of {word}", f"reviews are {word}", f"rated it as {word}", f"rating as {word}", f"ratings {word}"]
         return found
     digit = value[0]
@@ -152,12 +199,52 @@ def _rating(value: str) -> list[str]:
         found += [f"{number} out of {five}" for five in ("5", "five")]
         found += [f"{number}{joint}star{s}" for joint in (" ", "-") for s in ("", "s", "rating")]
         found += [f"rating of {number}", f"rated {number}", f"rated at {number}", f"rated a {number}", f"rating is {number}"]
-    return [*found, f"{digit}/5", f"{digit} of 5", f"{digit} / 5", f"{digit} out 5", f"{digit} in 5", f"{word} of five", f"{digit} out or 5"]
+    return [
+        *found,
+        f"{digit}/5",
+        f"{digit} of 5",
+        f"{digit} / 5",
+        f"{digit} out 5",
+        f"{digit} in 5",
+        f"{word} of five",
+        f"{digit} out or 5",
+    ]
 
 
 def _friendly(yes: bool) -> list[str]:
     if yes:
-        return [*_FAMILY, *_WELCOME, "friendly for families", "family atmosphere", "family oriented", "family venue", "family coffee shop"]
-    negated = [f"{no}{joint}{phrase}" for no in _NEGATIONS for joint in (" ", "-") for phrase in (*_FAMILY, *_WELCOME, "kids", "children")]
-    others = ["adult only", "adults only", "adult-only", "adults-only", "child free", "child-free", "kid free", "kid-free", "no kids"]
-    return [*negated, *others, "family unfriendly", "family-unfriendly", "no children", "unfriendly to families", "child unfriendly"]
+        return [
+            *_FAMILY,
+            *_WELCOME,
+            "friendly for families",
+            "family atmosphere",
+            "family oriented",
+            "family venue",
+            "family coffee shop",
+        ]
+    negated = [
+        f"{no}{joint}{phrase}"
+        for no in _NEGATIONS
+        for joint in (" ", "-")
+        for phrase in (*_FAMILY, *_WELCOME, "kids", "children")
+    ]
+    others = [
+        "adult only",
+        "adults only",
+        "adult-only",
+        "adults-only",
+        "child free",
+        "child-free",
+        "kid free",
+        "kid-free",
+        "no kids",
+    ]
+    return [
+        *negated,
+        *others,
+        "family unfriendly",
+        "family-unfriendly",
+        "no children",
+        "unfriendly to families",
+        "child unfriendly",
+    ]

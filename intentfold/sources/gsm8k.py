@@ -69,7 +69,9 @@ def _task(split: str, number: int, record: dict[str, Any], answer: str) -> Sourc
         raise Skip("braces in the question")
     arithmetic = trace(question, record["answer"], Fraction(answer))
     pieces = [
-        Piece(question[start:end], tuple((n.start - start, n.end - start, n) for n in arithmetic.numbers if start <= n.start < end))
+        Piece(
+            question[start:end], tuple((n.start - start, n.end - start, n) for n in arithmetic.numbers if start <= n.start < end)
+        )
         for start, end in sentence_spans(question)
     ]
     asks = len(pieces) - 1 if len(pieces) > 1 and not pieces[-1].numbers else None

@@ -15,12 +15,14 @@ from typing import Any
 from intentfold.sources.code_tasks import Problem, code_task
 from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
 from intentfold.sources.sentences import sentences
-from intentfold.sources.unit_tests import parse_check
+from intentfold.sources.unit_tests import parse_check, parse_python
 from intentfold.task import SourceTask
 
 _FIELDS = {"task_id": str, "prompt": str, "entry_point": str, "canonical_solution": str, "test": str}
 # Where a docstring turns from saying to showing.
-_EXAMPLES = re.compile(r"^\s*(>>>|for (example|instance)\b|examples?\b|note\b|e\.g\.|i/o\b|constraints?\b|\w+\(.*\)\s*(=|➞|-|#))", re.I)
+_EXAMPLES = re.compile(
+    r"^\s*(>>>|for (example|instance)\b|examples?\b|note\b|e\.g\.|i/o\b|constraints?\b|\w+\(.*\)\s*(=|➞|-|#))", re.I
+)
 
 
 def load_humaneval(folder: Path) -> LoadReport:
@@ -55,7 +57,7 @@ def humaneval_problem(where: str, record: Mapping[str, Any]) -> Problem:
     """The problem of one record; raises `SourceError` where its prompt defines no function of that name."""
     prompt, function = record["prompt"], record["entry_point"]
     try:
-        tree = ast.parse(f"{prompt}\n    pass\n")
+        tree = parse_python(f"{prompt}\n    pass\n")
     except SyntaxError as error:
         raise SourceError(f"{where}: field prompt is not Python: {error.msg} at line {error.lineno}") from None
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function), None)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from intentfold.sources import shards_actions, shards_code, shards_database, shards_math, shards_summary, shards_table
 from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, read_list

@@ -14,7 +14,7 @@ from typing import Any
 from intentfold.sources.code_tasks import Problem, code_task
 from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
 from intentfold.sources.sentences import sentences
-from intentfold.sources.unit_tests import parse_asserts
+from intentfold.sources.unit_tests import parse_asserts, parse_python
 from intentfold.task import SourceTask
 
 _FIELDS = {"task_id": int, "text": str, "code": str, "test_list": list, "test_setup_code": str}
@@ -55,7 +55,7 @@ def _problem(where: str, record: Mapping[str, Any]) -> Problem:
 def _tested(code: str, statements: tuple[ast.stmt, ...]) -> str:
     """The function of the solution that the tests call."""
     try:
-        defined = {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
+        defined = {node.name for node in parse_python(code).body if isinstance(node, ast.FunctionDef)}
     except SyntaxError:
         raise Skip("a solution that does not parse") from None
     for node in (node for statement in statements for node in ast.walk(statement)):

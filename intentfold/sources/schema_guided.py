@@ -32,7 +32,9 @@ def load_schema_guided(folder: Path) -> tuple[list[StatedDialogue], dict[str, in
             one = checked(where, record, {"dialogue_id": str, "turns": list})
             try:
                 # Ids are counted anew in every folder.
-                dialogues.append(StatedDialogue(CORPUS, f"{folder.name}/{one['dialogue_id']}", LICENSE, _turns(where, one["turns"])))
+                dialogues.append(
+                    StatedDialogue(CORPUS, f"{folder.name}/{one['dialogue_id']}", LICENSE, _turns(where, one["turns"]))
+                )
             except Skip as reason:
                 skipped[str(reason)] += 1
     return dialogues, dict(skipped)

@@ -9,7 +9,7 @@ import random
 import re
 from typing import Any
 
-from intentfold.sources.bfcl import calls_of, check_record, optional_calls
+from intentfold.sources.bfcl import calls_of, check_functions, check_possible, optional_calls
 from intentfold.sources.bfcl_arguments import Argument, Pool, other_values
 from intentfold.sources.builtin.common import opening
 from intentfold.sources.loading import Skip
@@ -21,20 +21,20 @@ from intentfold.task import SourceTask
 def task(shards: Shards) -> SourceTask:
     """The task on the record's own functions and possible answers."""
     functions, possible = shards.field("function", list), shards.field("reference_answer", list)
-    check_record(shards.where, functions, possible)
+    check_functions(shards.where, functions)
+    check_possible(shards.where, functions, possible)
     calls = calls_of(functions, possible)
     if not calls or not all(calls):
         raise Skip("a call without arguments")
     pool = Pool(argument for call in calls for argument in call if argument.must)
     texts = shards.texts
-    parameters: dict[str, Any] = {
-        f"shard {n}": {"type": "string", "values": [], "optional": False, "spoken": [], "text": text}
-        for n, text in enumerate(texts, start=1)
-    }
+    parameters: dict[str, Any] = {}
     choices: dict[str, dict[str, Any]] = {}
     templates: dict[int, tuple[str, list[str]]] = {}  # shard -> its words around the value, and what the value may be
-    program_calls = []
-    stated = [(n, argument, _place(argument, texts)) for n, call in enumerate(calls, start=1) for argument in call if argument.must]
+    program_calls: list[dict[str, Any]] = []
+    stated = [
+        (n, argument, _place(argument, texts)) for n, call in enumerate(calls, start=1) for argument in call if argument.must
+    ]
     for n, argument, place in stated:
         if place is not None and place[0] not in templates:
             shard, start, written = place
@@ -58,6 +58,10 @@ def task(shards: Shards) -> SourceTask:
             }  # fmt: skip
             choices[name] = dict.fromkeys(values, argument.value)
         program_calls.append({"name": call[0].function, "arguments": slots})
+    told = {parameter["text"] for parameter in parameters.values()}
+    for n, text in enumerate(texts, start=1):
+        if templates.get(n - 1, (text,))[0] not in told:
+            parameters[f"shard {n}"] = {"type": "string", "values": [], "optional": False, "spoken": [], "text": text}
     more = optional_calls(calls[-1], program_calls[-1]["arguments"], parameters)
     for slot in more:
         parameters[slot].pop("text", None)
@@ -81,5 +85,7 @@ def task(shards: Shards) -> SourceTask:
 def _place(argument: Argument, texts: tuple[str, ...]) -> tuple[int, int, str] | None:
     """Shard, place and words of the argument's value, where the shards state it exactly once."""
     written = said(argument.value)
-    found = [(n, m.start(), written) for n, text in enumerate(texts) for m in re.finditer(rf"(?<!\w){re.escape(written)}(?!\w)", text)]
+    found = [
+        (n, m.start(), written) for n, text in enumerate(texts) for m in re.finditer(rf"(?<!\w){re.escape(written)}(?!\w)", text)
+    ]
     return found[0] if len(found) == 1 else None

@@ -33,7 +33,15 @@ def task(shards: Shards) -> SourceTask:
             problem = known[f"HumanEval/{number}"]
             return code_task(
                 Problem(
-                    shards.id, "humaneval", problem.origin, problem.license, shards.texts, name, problem.solution, problem.suite, SPLIT
+                    shards.id,
+                    "humaneval",
+                    problem.origin,
+                    problem.license,
+                    shards.texts,
+                    name,
+                    problem.solution,
+                    problem.suite,
+                    SPLIT,
                 )
             )
         tests = unverified_tests(parse_check("", shards.field("test", str), name), name)

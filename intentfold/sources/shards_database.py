@@ -28,7 +28,9 @@ def task(shards: Shards) -> SourceTask:
         scope = schema.scope(query)
         sentences = {f"sentence {n}": text for n, text in enumerate(shards.texts, start=1)}
         varied, program = stated_literal(sentences, query, scope)
-        plain = {slot: {"type": "string", "values": [], "optional": False, "spoken": [], "text": t} for slot, t in sentences.items()}
+        plain = {
+            slot: {"type": "string", "values": [], "optional": False, "spoken": [], "text": t} for slot, t in sentences.items()
+        }
         parameters: dict[str, Any] = {**plain, **varied}
         add_decoys(query, scope, parameters, program, many_rows=len(rows) > 1)
         words, about = schema.words, scope.words

@@ -7,6 +7,7 @@ other cells and titles that no reference says. An answer is graded by slot cover
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,11 @@ from intentfold.task import Goal, SourceTask
 
 FILES = {"totto_train_data.jsonl": "train", "totto_dev_data.jsonl": "test"}  # the test set's sentences are not public
 MOST_DECOYS = 8
-_ASKS = ("describe part of a table in one sentence", "write one sentence about a table", "put some cells of a table into a sentence")
+_ASKS = (
+    "describe part of a table in one sentence",
+    "write one sentence about a table",
+    "put some cells of a table into a sentence",
+)
 _FIELDS = {
     "example_id": int,
     "table_page_title": str,
@@ -182,10 +187,15 @@ def _decoys(
     taken = {normalise(slot) for slot in slots.values()}
     kept: list[tuple[str, str]] = []
     for slot, value in [*found, ("page title", table.title), ("section title", table.section)]:
-        fits = _unsaid(value, [*texts, *stated.values()]) and value not in table.headers
-        if fits and normalise(slot) not in taken and len(kept) < MOST_DECOYS:
-            taken.add(normalise(slot))
-            kept.append((slot, value))
+        if (
+            len(kept) < MOST_DECOYS
+            and _unsaid(value, [*texts, *stated.values(), *(v for _, v in kept)])
+            and value not in table.headers
+        ):
+            numbered = itertools.chain((slot,), (f"{slot} {n}" for n in itertools.count(2)))
+            name = next(name for name in numbered if normalise(name) not in taken)
+            taken.add(normalise(name))
+            kept.append((name, value))
     return kept
 
 
