@@ -36,7 +36,7 @@ class Arguments:
     """One run over imported dialogues.
 
     Args:
-        episodes: JSON lines of episodes, as data_gen/import_dialogues.py leaves them
+        dialogues: JSON lines of episodes, as data_gen/import_dialogues.py leaves them
         out: folder that the run leaves
         arms: the trackers, by name
         comparisons: pairs of arms whose paired differences, first − second, are reported, by name
@@ -50,7 +50,7 @@ class Arguments:
         dtype, device, chat_template_kwargs: of in-process models
     """
 
-    episodes: Path
+    dialogues: Path
     out: Path
     arms: dict[str, Model]
     comparisons: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -83,10 +83,10 @@ def main(argv: list[str] | None = None) -> None:
             raise SystemExit(f"arms.{arm}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)
-    episodes, bad = read_jsonl_quarantining(args.episodes, Episode, args.out / "quarantine.jsonl")
+    episodes, bad = read_jsonl_quarantining(args.dialogues, Episode, args.out / "quarantine.jsonl")
     episodes = spread(episodes, args.limit)
     if not episodes:
-        raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
+        raise SystemExit(f"{args.dialogues}: no episodes ({bad} bad lines)")
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     backends, completions = Backends(**options), Journal(args.out / "completions.jsonl")
     # Nobody answers: the cases only say which episodes share an origin.
@@ -112,7 +112,7 @@ def main(argv: list[str] | None = None) -> None:
         rows += [report.row(a, "tracker", key, one, report.NO_ARM) for key, one in found.items()]
         comparisons |= found
     rows = [replace(row, protocol="state-tracking") for row in rows]
-    what = f"{len(episodes)} episodes of {args.episodes}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
+    what = f"{len(episodes)} episodes of {args.dialogues}, {bad} bad lines set aside; codec {args.codec}, window {args.window}."
     write_report(args.out, what, report.NO_ARM, rows, comparisons, rejected, title="State tracking", secondary=comparisons)
     print(report.table([row for row in rows if row.metric in ("exact_state", "exact_final_state", "item_f1", "exact_edits")]))
 

@@ -61,5 +61,5 @@ def reference_answer(task: SourceTask) -> str:
             return gold(task, "reference.solution", str)
         case "text":
             return gold(task, "reference.references", list)[0]
-        case "summary" | "state":
+        case "summary" | "interactive" | "state":
             raise NoGrader(task, "reference", f"answers of form {task.answer_form!r} are not graded by code")

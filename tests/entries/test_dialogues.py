@@ -49,9 +49,17 @@ def test_import_mine_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert mined == report["counts"]["train"]["turns"]
 
     arms = {"oracle": {"kind": "oracle"}, "none": {"kind": "null"}}
-    where = {"episodes": str(traces / "train.jsonl"), "limit": 12}
+    path = str(traces / "train.jsonl")
     out = tmp_path / "run"
-    main("eval/state_tracking.py", tmp_path, **where, out=str(out), arms=arms, comparisons={"gain": ["oracle", "none"]})
+    main(
+        "eval/state_tracking.py",
+        tmp_path,
+        dialogues=path,
+        limit=12,
+        out=str(out),
+        arms=arms,
+        comparisons={"gain": ["oracle", "none"]},
+    )
     rows = {(row["arm"], row["metric"]): row for row in json.loads((out / "results.json").read_text())}
     assert rows["oracle", "exact_edits"]["mean"] == rows["oracle", "exact_final_state"]["mean"] == 1
     assert rows["none", "item_f1"]["mean"] == 0
@@ -60,7 +68,7 @@ def test_import_mine_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads((out / "comparisons.json").read_text())["gain, exact_final_state"]["verdict"] == "superior"
 
     with pytest.raises(ValueError, match=r"serves trackers alone.*eval/state_tracking\.py"):
-        main("eval/closed_loop.py", tmp_path, **where, out=str(tmp_path / "loop"), arms=arms)
+        main("eval/closed_loop.py", tmp_path, episodes=path, limit=12, out=str(tmp_path / "loop"), arms=arms)
 
 
 def test_dialogues_that_leak_beyond_the_budget_are_refused(tmp_path: Path) -> None:

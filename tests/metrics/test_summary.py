@@ -50,7 +50,9 @@ def test_every_insight_said_and_cited_is_full_credit() -> None:
 
 def test_a_model_judges_one_insight_at_a_time() -> None:
     points = points_of(SUMMARY)
-    words = {insight_judge_prompt(points, i["text"]): word for i, word in zip(INSIGHTS, ("PARTIAL 1", "FULL 3", "NONE"), strict=True)}
+    words = {
+        insight_judge_prompt(points, i["text"]): word for i, word in zip(INSIGHTS, ("PARTIAL 1", "FULL 3", "NONE"), strict=True)
+    }
     judge = ModelInsightJudge(CannedBackend(words))
     assert judge.find(points, [i["text"] for i in INSIGHTS]) == [Found(0.5, 0), None, Found(0.0, None)], "there is no third point"
 
