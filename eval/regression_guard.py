@@ -1,5 +1,7 @@
 """Does an adapter hurt its base model's general skill? Perplexity on held text and small executable tasks, paired.
 
+With `against`, does it hurt it more or less than another adapter does?
+
     python eval/regression_guard.py --config configs/eval/regression_guard/demo.yaml
 
 Leaves results.json (a row a suite: verdict of the adapter against its base, with margin, mde and needed_n), cases.jsonl, and
@@ -32,6 +34,8 @@ class Arguments:
         base: folder of the base model
         adapter: folder of the adapter that may have hurt it
         out: folder that the run leaves
+        against: folder of the adapter to compare with; the base alone by default
+        executable: also run the executable tasks, not the held text alone
         text_margin: nats a token that the adapter may lose on held text
         task_margin: share of the executable tasks that it may lose
         max_tokens: most tokens of an answer
@@ -41,6 +45,8 @@ class Arguments:
     base: Path
     adapter: Path
     out: Path
+    against: Path | None = None
+    executable: bool = True
     text_margin: float = 0.05
     task_margin: float = 0.1
     max_tokens: int = 128
@@ -57,7 +63,9 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    for folder, file in ((args.base, "config.json"), (args.adapter, "adapter_config.json")):
+    needed = [(args.base, "config.json"), (args.adapter, "adapter_config.json")]
+    needed += [] if args.against is None else [(args.against, "adapter_config.json")]
+    for folder, file in needed:
         if not (folder / file).is_file():
             raise SystemExit(f"{folder} must be a folder with {file}")
     check_same_run(args.out, args)
@@ -66,11 +74,12 @@ def main(argv: list[str] | None = None) -> None:
 
     options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     backend = InProcessBackend(args.base, **options)
-    tasks = executable_tasks()
+    tasks = executable_tasks() if args.executable else []
     logprobs: dict[str, list[float]] = {}
     right: dict[str, list[bool]] = {}
     cases: list[dict[str, Any]] = []
-    for who, adapter in (("base", None), ("adapter", args.adapter)):
+    other = "base" if args.against is None else "other adapter"
+    for who, adapter in ((other, args.against), ("adapter", args.adapter)):
         backend.use(adapter)
         logprobs[who] = backend.mean_logprobs(TEXTS)
         answers = backend.complete([(Turn("user", prompt),) for _, prompt in tasks], args.max_tokens)
@@ -81,25 +90,25 @@ def main(argv: list[str] | None = None) -> None:
             cases.append({"who": who, "task": task.id, "answer": answer.text, "grade": to_json(found)})
 
     # Higher is better in both: log-likelihood a token of each paragraph, and tasks solved.
-    comparisons = {
-        "held_text": paired_means(logprobs["adapter"], logprobs["base"], range(len(TEXTS)), args.text_margin),
-        "executable_tasks": paired(
-            [float(full) for full in right["adapter"]],
-            [float(full) for full in right["base"]],
-            range(len(tasks)),
-            args.task_margin,
-        ),
-    }
-    ratio = relative([exp(-p) for p in logprobs["adapter"]], [exp(-p) for p in logprobs["base"]])
-    solved = {who: sum(found) for who, found in right.items()}
-    share = solved["base"] / len(tasks)
+    comparisons = {"held_text": paired_means(logprobs["adapter"], logprobs[other], range(len(TEXTS)), args.text_margin)}
+    what = ""
+    share = 1.0
+    if tasks:
+        full = {who: [float(one) for one in found] for who, found in right.items()}
+        comparisons["executable_tasks"] = paired(full["adapter"], full[other], range(len(tasks)), args.task_margin)
+        share = sum(full[other]) / len(tasks)
+        what = (
+            f" Of {len(tasks)} executable tasks the {other} solves {sum(right[other])} and the adapter {sum(right['adapter'])}."
+        )
+    ratio = relative([exp(-p) for p in logprobs["adapter"]], [exp(-p) for p in logprobs[other]])
     says = conclusion({name: found.verdict for name, found in comparisons.items()}, share, args.task_margin)
     rows = [{"suite": name, "conclusion": says, **to_json(found)} for name, found in comparisons.items()]
     write_text(args.out / "results.json", canonical_json(rows) + "\n")
     write_jsonl(args.out / "cases.jsonl", cases)
+    against = f"{args.base}" if args.against is None else f"{args.base}, against {args.against}"
     what = (
-        f"{args.adapter} on {args.base}: {says}. Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the "
-        f"base. Of {len(tasks)} executable tasks the base solves {solved['base']} and the adapter {solved['adapter']}."
+        f"{args.adapter} on {against}: {says}. "
+        f"Perplexity on {len(TEXTS)} held paragraphs is {ratio:.3f} times that of the {other}.{what}"
     )
     if share <= args.task_margin:
         what += " So few of them cannot be lost by more than the margin: that suite says nothing here."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from intentfold.records import RECORD, content_hash
@@ -121,6 +122,7 @@ def slot_text(slot: str, value: str) -> str:
     return f"{slot}: {value}"
 
 
+@lru_cache(maxsize=1 << 14)  # a state compares the same few texts again and again
 def normalise(text: str) -> str:
     """Text as compared: case, runs of white space and outer punctuation do not count."""
     folded = re.sub(r"\s+", " ", text).strip().casefold()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # `<` before `|` is broken up so that no field can spell a chat-template token such as <|im_end|>.
 _PLAIN = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -11,6 +12,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
 _LINE_BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
+@lru_cache(maxsize=1 << 14)  # a state is written anew every turn, out of the same few texts
 def escape(text: str, marks: str = "") -> str:
     """One line without any character of `marks` unescaped; spaces at the ends are kept as `\\_`."""
     out = []

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from intentfold.construct.schedule import Step, Thread, plan, with_priorities
 from intentfold.construct.simulator import (
@@ -22,8 +23,8 @@ from intentfold.construct.stale import Grader, find_stale, stale_records, verify
 from intentfold.construct.wording import Bank, bank, say
 from intentfold.dialogue import Dialogue, Turn
 from intentfold.graders import grade
-from intentfold.intent import Edit, IntentState, diff, fold
-from intentfold.task import Goal, SourceTask
+from intentfold.intent import Edit, IntentState, diff, fold, slot_text
+from intentfold.task import Goal, Priority, SourceTask
 from intentfold.trace import Branch, Episode, EpisodeTurn, Load, Split, Wording
 
 
@@ -105,6 +106,9 @@ class _Director:
         self.at_once: Thread | None = None
         self.next_thread: Thread | None = None
         self.done: set[str] = set()
+        self.said: dict[str, Goal] = {}  # what each thread last stated
+        self.last: tuple[str, Step | None] | None = None  # the thread of the turn before, and what would take that turn back
+        self.needed = {needed for goal in task.goals for needed in goal.depends_on}
 
     def play(self, branches: int) -> tuple[EpisodeTurn, ...]:
         turns: list[EpisodeTurn] = []
@@ -118,17 +122,48 @@ class _Director:
         return tuple(turns)
 
     def _copy(self) -> _Director:
-        """A director of the same dialogue so far, who may take another turn; what was to be taken back at once need not be."""
+        """A director of the same dialogue so far, who may take another turn, also one that no schedule holds."""
         other = copy(self)
         other.rng = random.Random(self.rng.getrandbits(64))
         other.threads = [replace(thread, steps=list(thread.steps)) for thread in self.threads]
-        other.formats, other.done = list(self.formats), set(self.done)
+        other.formats, other.done, other.said = list(self.formats), set(self.done), dict(self.said)
         other.scene = replace(self.scene, ids=dict(self.scene.ids))
         place = {id(thread): twin for thread, twin in zip(self.threads, other.threads, strict=True)}
         kept = self.at_once if other.rng.random() < 0.5 else None
         other.at_once = None if kept is None else place[id(kept)]
         other.next_thread = None if self.next_thread is None else place[id(self.next_thread)]
+        # More is said in a branch: a turn of several edits teaches more for the tokens that it costs.
+        other.style = replace(self.style, several=(1 + self.style.several) / 2)
+        if other.at_once is None:
+            other._wander()
         return other
+
+    def _wander(self) -> None:
+        """Changes of mind that the schedule does not hold: what a tracker rarely sees, a branch may show at any place."""
+        for thread in self.threads:
+            if self.last is not None and thread.name == self.last[0] and self.last[1] is not None and self.rng.random() < 0.2:
+                thread.steps.insert(0, self.last[1])
+                self.at_once = thread
+                return
+        for thread in self.threads:
+            if thread.name in self.said and self.rng.random() < 0.5:
+                thread.steps[:0] = self._stray(thread.name, self.said[thread.name])
+
+    def _stray(self, name: str, goal: Goal) -> list[Step]:
+        if name not in self.scene.ids:
+            return [Step("restore", goal)] if self.rng.random() < 0.4 else []
+        kind = self.rng.choices(("change", "withdraw", "reprioritise"), (6, 3, 1))[0]
+        if kind == "withdraw":
+            return [] if name in self.needed else [Step("withdraw", goal)]
+        if kind == "reprioritise":
+            others: list[Priority] = [p for p in get_args(Priority) if p != goal.priority]
+            return [Step("reprioritise", replace(goal, priority=self.rng.choice(others)))]
+        known = self.task.payload["parameters"].get(goal.slot, {"values": ()})
+        values = [value for value in known["values"] if value != goal.value]
+        if goal.slot is None or not values:
+            return []
+        value = self.rng.choice(values)
+        return [Step("change", replace(goal, value=value, text=slot_text(goal.slot, value)))]
 
     def _turn(self, first: bool) -> EpisodeTurn:
         if self.at_once is None and not first and self.rng.random() < self.style.chat:
@@ -146,6 +181,8 @@ class _Director:
             if clause.alone and clauses:
                 continue
             state = apply_step(state, scene.ids, thread.name, step)
+            undone = _undone(step, self.said.get(thread.name))
+            self.said[thread.name] = step.goal
             thread.steps.pop(0)
             self.done.add(thread.name)
             clauses.append(clause)
@@ -164,7 +201,9 @@ class _Director:
         self.at_once = None
         # What is taken back at once must be mended by one edit: not where a conclusion fell with it.
         whole = len(state.of_kind("conclusion")) >= len(scene.state.of_kind("conclusion"))
-        if whole and len(clauses) == 1 and len(steps) == 1 and chosen[0].steps and chosen[0].steps[0].at_once:
+        whole = whole and len(clauses) == 1 and len(steps) == 1
+        self.last = (chosen[0].name, undone) if whole else None
+        if whole and chosen[0].steps and chosen[0].steps[0].at_once:
             self.at_once = chosen[0]
         scene.last = tuple(steps) if len(clauses) == 1 else ()
         return self._record(text, state, phenomena)
@@ -207,7 +246,7 @@ class _Director:
             fields = {"value": rng.choice(values)}
         clause = Clause(say(self.bank, act, rng, **fields), (), fields=tuple(fields.values()))
         text = compose([clause], False, self.bank, rng)
-        self.scene.last = ()
+        self.scene.last, self.last = (), None
         return self._record(text, state, ("chat" if act == "chat" else act,), chatted=True)
 
     def _record(
@@ -242,6 +281,15 @@ class _Director:
                 del self.scene.ids[thread]
             else:
                 self.scene.ids[thread] = place[(item.kind, item.slot, item.text, item.scope)]
+
+
+def _undone(step: Step, before: Goal | None) -> Step | None:
+    """The step that takes `step` back, where one word can ask for it; `before` is what its thread had stated."""
+    if step.kind in ("state", "restore"):
+        return Step("withdraw", step.goal, at_once=True)
+    if step.kind == "withdraw":
+        return Step("restore", step.goal, at_once=True)
+    return Step("back", before, at_once=True) if step.kind in ("change", "back") and before is not None else None
 
 
 def _branch(turn: EpisodeTurn) -> Branch:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from intentfold.codec.state import retired_lines
 from intentfold.dialogue import Dialogue
-from intentfold.intent import Edit, IntentItem, IntentState, diff, fold_leniently, key
+from intentfold.intent import Edit, IntentItem, IntentState, canonical, diff, fold, fold_leniently, key
 from intentfold.trace import Episode
 
 
@@ -30,10 +30,12 @@ def supported_edits(own: IntentState, episode: Episode, turn: int, window: int |
 
     People say a value in their own words ("two nights" for 2, "any will do"): in imported dialogues (answers of form `state`)
     what the annotation changes in this very turn counts as said.
+
+    The edits stand in the order in which the turn names them (`in_order_said`).
     """
     wanted = diff(own, episode.turns[turn].state)
     if window is None:
-        return wanted
+        return in_order_said(own, wanted, episode.drift(turn))
     said = words(" ".join(message.content for message in shown(episode.drift(turn), window)))
     readable = f"{said}{words(retired_lines(own))}"
     annotated = episode.task.answer_form == "state"
@@ -57,7 +59,33 @@ def supported_edits(own: IntentState, episode: Episode, turn: int, window: int |
             if edit.op == "ADD":
                 place[wanted_adds] = len(place) + 1
     # An edit may have rested on one that was left out (a repeat before a deletion): what does not fold is no target.
-    return _foldable(own, kept)
+    return in_order_said(own, _foldable(own, kept), episode.drift(turn))
+
+
+def in_order_said(own: IntentState, edits: tuple[Edit, ...], dialogue: Dialogue) -> tuple[Edit, ...]:
+    """The edits in the order in which the last turn, or the reply before it, names what they are about.
+
+    A model writes them from left to right as it reads, where `diff`'s order (deletions first) asks it to plan. What
+    neither message names stands last. Where the order matters (an addition names another; a replacement would take along a
+    conclusion just added) it stays as it is.
+    """
+    if len(edits) < 2 or any(d < 0 for edit in edits for d in edit.depends_on):
+        return edits
+    said = [words(message.content) for message in dialogue[:-3:-1]]
+
+    def place(edit: Edit) -> tuple[int, int]:
+        item, before = _subject(own, edit), own.get(edit.id or 0)
+        named = [item.slot or item.text, edit.value or edit.text, None if before is None else before.value or before.text]
+        for distance, message in enumerate(said):
+            for name in filter(None, named):
+                found = message.find(words(name))
+                if found >= 0:
+                    return -distance, found
+        return 1, 0
+
+    ordered = tuple(sorted(edits, key=place))
+    folded, rejected = fold_leniently(own, ordered)
+    return edits if rejected or canonical(folded) != canonical(fold(own, edits)) else ordered
 
 
 def words(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,18 @@ def test_branches_are_other_turns_from_the_same_state() -> None:
             before = turn.state
         # Branches are of their own: hardly two of a dialogue are worded alike.
         assert len(texts) > 2 * len(episode.turns)
+
+
+def test_branches_hold_changes_of_mind_that_no_schedule_holds() -> None:
+    episodes = [build_episode(flight_task(), 1, "train", "train", seed, style=BRANCHY) for seed in range(12)]
+    scheduled = {turn.user for episode in episodes for turn in episode.turns}
+    strays = [b for e in episodes for turn in e.turns for b in turn.branches if b.user not in scheduled]
+    ops = Counter(edit.op for branch in strays for edit in branch.edits)
+    phenomena = Counter(p for branch in strays for p in branch.phenomena)
+    assert min(ops[op] for op in ("ADD", "REPLACE", "DELETE", "REPRIORITIZE")) >= 5, ops
+    # At load 1 a schedule has few variants: most replacements are strays.
+    assert ops["REPLACE"] > sum(edit.op == "REPLACE" for e in episodes for turn in e.turns for edit in turn.edits)
+    assert min(phenomena[p] for p in ("anaphora", "readd", "back")) >= 5, phenomena
 
 
 def test_held_out_dialogues_have_no_branches() -> None:

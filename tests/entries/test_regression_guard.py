@@ -135,9 +135,9 @@ def folders(tmp_path_factory):
     return folder
 
 
-def run(folders, tmp_path, adapter: str) -> dict[str, dict]:
+def run(folders, tmp_path, adapter: str, *more) -> dict[str, dict]:
     out = tmp_path / adapter
-    flags = ["--base", folders / "base", "--adapter", folders / adapter, "--out", out, "--max_tokens", 4]
+    flags = ["--base", folders / "base", "--adapter", folders / adapter, "--out", out, "--max_tokens", 4, *more]
     script("eval/regression_guard.py").main([*map(str, flags), "--dtype", "float32"])
     assert "Regression guard" in (out / "report.md").read_text()
     return {row["suite"]: row for row in json.loads((out / "results.json").read_text())}
@@ -177,6 +177,15 @@ def test_a_base_that_solves_the_tasks_is_unhurt_beside_itself_and_hurt_by_an_ada
     broken = run(folders, tmp_path, "broken")
     assert broken["executable_tasks"]["verdict"] == "inferior"
     assert broken["held_text"]["conclusion"] == "hurt: held_text, executable_tasks"
+
+
+def test_two_adapters_on_held_text_alone(folders, tmp_path, capsys) -> None:
+    rows = run(folders, tmp_path, "idle", "--against", folders / "broken", "--executable", "false")
+    assert rows.keys() == {"held_text"}
+    assert rows["held_text"]["verdict"] == "superior"
+    assert "that of the other adapter" in capsys.readouterr().out
+    same = run(folders, tmp_path / "same", "broken", "--against", folders / "broken", "--executable", "false")
+    assert same["held_text"]["mean"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_log_likelihoods_are_those_of_the_model(folders) -> None:

@@ -7,10 +7,11 @@ import random
 import pytest
 
 from intentfold.construct.episode import build_episode
-from intentfold.intent import Edit, IntentState, canonical, fold, fold_leniently
+from intentfold.dialogue import Turn
+from intentfold.intent import Edit, IntentItem, IntentState, canonical, fold, fold_leniently
 from intentfold.mining.examples import corrupt, corrupted_examples, oracle_examples
 from intentfold.mining.failures import failure_examples
-from intentfold.mining.targets import supported_edits
+from intentfold.mining.targets import in_order_said, supported_edits
 from intentfold.trace import Episode, EpisodeTurn, Rollout
 from tests.tasks import flight_task
 
@@ -104,3 +105,47 @@ def test_only_failures_that_flip_the_verdict_are_mined(episodes: list[Episode]) 
         assert not list(failure_examples(episode, Rollout(episode.id, "base", "delta", outputs, full, oracle_full)))
     with pytest.raises(ValueError, match="the rollout of base has 1"):
         list(failure_examples(episode, Rollout(episode.id, "base", "delta", outputs[:1], False, True)))
+
+
+ITEMS = (
+    IntentItem(1, "city: Lisbon", slot="city", value="Lisbon"),
+    IntentItem(2, "seats: 3", slot="seats", value="3"),
+    IntentItem(3, "meal: vegan", slot="meal", value="vegan"),
+    IntentItem(4, "fare: 90", "conclusion", (2,), "fare", "90"),
+)
+DELETE_SEATS, PORTO = Edit("DELETE", id=2), Edit("REPLACE", id=1, value="Porto")
+CABIN = Edit("ADD", slot="cabin", value="business")
+
+
+@pytest.mark.parametrize(
+    ("reply", "user", "edits", "expected"),
+    [
+        (
+            "Noted.",
+            "Business cabin, Porto as the city, no seats.",
+            (DELETE_SEATS, PORTO, CABIN),
+            (CABIN, PORTO, DELETE_SEATS),
+        ),
+        # By the value that goes away, where nothing else is named.
+        ("Noted.", "Not Lisbon, go to Porto; forget the 3.", (DELETE_SEATS, PORTO), (PORTO, DELETE_SEATS)),
+        # The reply comes before the turn; what neither names comes last.
+        ("Which cabin?", "No seats; the second one.", (DELETE_SEATS, CABIN), (CABIN, DELETE_SEATS)),
+        ("Noted.", "Scratch that, and Porto.", (DELETE_SEATS, PORTO), (PORTO, DELETE_SEATS)),
+        # Words, not letters: "seat" stands in no "seating".
+        ("Noted.", "Seating aside, Porto, no seats.", (DELETE_SEATS, PORTO), (PORTO, DELETE_SEATS)),
+    ],
+)
+def test_edits_stand_in_the_order_in_which_the_turn_names_them(
+    reply: str, user: str, edits: tuple[Edit, ...], expected: tuple[Edit, ...]
+) -> None:
+    dialogue = (Turn("user", "Porto first."), Turn("assistant", reply), Turn("user", user))
+    assert in_order_said(IntentState(ITEMS, 5), edits, dialogue) == expected
+
+
+def test_an_order_that_would_lose_a_conclusion_is_not_taken() -> None:
+    own = IntentState(ITEMS[:3], 5)
+    edits = (Edit("REPLACE", id=2, value="4"), Edit("ADD", kind="conclusion", depends_on=(2,), slot="fare", value="120"))
+    dialogue = (Turn("assistant", "The fare is 120."), Turn("user", "4 seats."))
+    assert in_order_said(own, edits, dialogue) == edits
+    chained = (Edit("ADD", slot="cabin", value="b"), Edit("ADD", kind="conclusion", depends_on=(-1,), slot="fare", value="1"))
+    assert in_order_said(own, chained, (Turn("user", "fare, cabin"),)) == chained
