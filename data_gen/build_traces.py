@@ -33,7 +33,7 @@ class Arguments:
     Args:
         out: folder for {train,dev,test,held_out_family}.jsonl and report.json
         families: built-in family -> number of tasks
-        benchmarks: real benchmark (bfcl, spider, gsm8k) -> number of tasks, read from `data`
+        benchmarks: real benchmark (bfcl, humaneval, e2e, …: see sources/real.py) -> number of tasks, read from `data`
         data: folder that holds the real benchmarks
         loads: stale loads b, dealt to the tasks in turn
         held_out_families: families that go to held_out_family.jsonl whole

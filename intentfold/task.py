@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 
-AnswerForm = Literal["calls", "sql", "number", "code", "text"]
+# A summary and what an interactive agent does are judged, never executed; with state alone there is nothing to answer: only
+# trackers are scored.
+AnswerForm = Literal["calls", "sql", "number", "code", "text", "summary", "interactive", "state"]
 GoalKind = Literal["goal", "format"]
 Priority = Literal["must", "preferred", "optional"]
 

@@ -1,7 +1,7 @@
 """(task, answer) -> Grade, with model-written Python and SQL executed in a sandbox."""
 
 from intentfold.graders.grade import GoldError, Grade
-from intentfold.graders.registry import grade, reference_answer
+from intentfold.graders.registry import NoGrader, grade, reference_answer
 from intentfold.graders.sandbox import Limits, Sandbox, SandboxError, SandboxUnavailable, shared_sandbox
 from intentfold.graders.text import bleu
 
@@ -9,6 +9,7 @@ __all__ = [
     "GoldError",
     "Grade",
     "Limits",
+    "NoGrader",
     "Sandbox",
     "SandboxError",
     "SandboxUnavailable",

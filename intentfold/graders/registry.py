@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from intentfold.graders.calls import grade_calls, reference_calls
 from intentfold.graders.code import grade_code
-from intentfold.graders.grade import Grade, failed, gold
+from intentfold.graders.grade import GoldError, Grade, failed, gold
 from intentfold.graders.number import grade_number
 from intentfold.graders.sandbox import SandboxError, SandboxUnavailable
 from intentfold.graders.sql import grade_sql
@@ -22,12 +22,19 @@ GRADERS: dict[AnswerForm, Callable[[SourceTask, str], Grade]] = {
 }
 
 
+class NoGrader(GoldError):
+    """A task that no code can grade: to score it would be a mistake of the run, not a grade."""
+
+
 def grade(task: SourceTask, answer: str) -> Grade:
     """Grade an answer by its task's own rules.
 
     Raises `GoldError` when the task's reference is malformed, `SandboxUnavailable` when this machine cannot
-    hold model-written programs. A sandbox that fails on the way makes the answer ungradable (`value` None).
+    hold model-written programs, and `NoGrader` for a task that is judged or serves trackers alone. A sandbox
+    that fails on the way makes the answer ungradable (`value` None).
     """
+    if task.answer_form not in GRADERS:
+        raise NoGrader(task, "reference", f"answers of form {task.answer_form!r} are not graded by code")
     if not answer.strip():
         return failed("empty answer")
     try:
@@ -54,3 +61,5 @@ def reference_answer(task: SourceTask) -> str:
             return gold(task, "reference.solution", str)
         case "text":
             return gold(task, "reference.references", list)[0]
+        case "summary" | "interactive" | "state":
+            raise NoGrader(task, "reference", f"answers of form {task.answer_form!r} are not graded by code")

@@ -45,6 +45,11 @@ def grade_text(task: SourceTask, answer: str) -> Grade:
     return Grade(value, False, f"missing: {missing}; contradicted: {contradicted}")
 
 
+def says(text: str, phrase: str) -> bool:
+    """Whether the text holds the phrase, as the grade compares them."""
+    return bool(phrase.strip()) and _said(_plain(text), (phrase,), ()) == {True}
+
+
 def bleu(task: SourceTask, answer: str) -> float:
     """Sentence BLEU of sacrebleu against `reference.references`, in [0, 100]; beside the grade, never part of it."""
     import sacrebleu  # imported late: only reports need it

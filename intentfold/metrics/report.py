@@ -27,7 +27,7 @@ METRICS = (
     "recovery", "recovered_items", *COUNTS, *(f"{op.lower()}_{m}" for op in OPS for m in ("precision", "recall", "f1")),
 )  # fmt: skip
 # Protocols are never mixed in one table (PROTOCOLS.md, IntentFlux): every row names its own.
-Protocol = Literal["tracker-training", "unified re-run", "general-test", "checker", "live-assets"]
+Protocol = Literal["tracker-training", "unified re-run", "general-test", "checker", "live-assets", "state-tracking"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Row:
 
     `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered. `protocol` is the tracker-training
     evaluation (frozen agent, small tracker), the unified re-run (tracker scale), the task score of a harness, verdicts on
-    mined examples, or LiveAsset's targets (LA 4).
+    mined examples, LiveAsset's targets (LA 4), or the states of people's dialogues, where nobody answers.
     """
 
     __pydantic_config__ = RECORD

@@ -1,54 +1,53 @@
-"""VitaBench's native metrics: a trajectory earns its reward where every rubric is met; averages and passes over repeated runs."""
+"""Interactive tasks judged rubric by rubric (VitaBench): the share of rubrics met, full credit where all are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
+from typing import Protocol
 
-from intentfold.runtime.checker import Check
+from intentfold.graders import Grade
+from intentfold.prompts.rubric_judge import rubric_judge_prompt
+from intentfold.runtime.roles import Backend
+
+MAX_TOKENS = 8
 
 
-def met(check: Check) -> list[bool | None]:
-    """By rubric, whether a checker found it met; None where its finding could not be read."""
-    return [None if finding.verdict is None else finding.verdict == "met" for finding in check.findings]
+class RubricJudge(Protocol):
+    """Judges rubrics; None for one on which no word can be read."""
+
+    @property
+    def name(self) -> str: ...
+
+    def met(self, transcript: str, outcome: str, rubrics: Sequence[str]) -> list[bool | None]: ...
 
 
-def reward(rubrics: Sequence[bool | None]) -> float | None:
-    """1 where all rubrics are met, else 0. None where one was not judged and none is known to fail (VitaBench's evaluator)."""
+class ModelRubricJudge:
+    """A model as the judge. Raises `BackendError` where it fails: that is nobody's grade."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+
+    @property
+    def name(self) -> str:
+        """The identity of the backend."""
+        return self.backend.name
+
+    def met(self, transcript: str, outcome: str, rubrics: Sequence[str]) -> list[bool | None]:
+        """One word a rubric, in order."""
+        completions = self.backend.complete([rubric_judge_prompt(transcript, outcome, rubric) for rubric in rubrics], MAX_TOKENS)
+        words = {"MET": True, "UNMET": False}
+        return [words.get(one.text.strip().rstrip(".")) if one.stopped else None for one in completions]
+
+
+def judge_run(rubrics: Sequence[str], transcript: str, outcome: str, judge: RubricJudge) -> Grade:
+    """The grade of one run; ungradable where the judge cannot be read on any one rubric."""
     if not rubrics:
-        raise ValueError("a trajectory without rubrics has no reward")
-    if False in rubrics:
-        return 0.0
-    return None if None in rubrics else 1.0
-
-
-def rubric_score(rubrics: Sequence[bool | None]) -> float | None:
-    """The share of the rubrics that is met: LiveAsset's satisfaction with weights of 1. None where one was not judged."""
-    if not rubrics:
-        raise ValueError("a trajectory without rubrics has no score")
-    return None if None in rubrics else sum(map(bool, rubrics)) / len(rubrics)
-
-
-def average(rewards: Sequence[Sequence[float]]) -> float:
-    """Avg@k: the mean over tasks of the mean reward of their runs."""
-    return sum(sum(runs) / len(runs) for runs in rewards) / len(rewards)
-
-
-def pass_at(rewards: Sequence[Sequence[float]], k: int) -> float:
-    """Pass@k: how often at least one of k runs of a task succeeds, over its n runs without bias: 1 − C(n − c, k) / C(n, k)."""
-    return sum(1 - _share(len(runs) - _successes(runs), len(runs), k) for runs in rewards) / len(rewards)
-
-
-def pass_all(rewards: Sequence[Sequence[float]], k: int) -> float:
-    """Pass^k: how often all of k runs of a task succeed: C(c, k) / C(n, k)."""
-    return sum(_share(_successes(runs), len(runs), k) for runs in rewards) / len(rewards)
-
-
-def _successes(runs: Sequence[float]) -> int:
-    return sum(value == 1.0 for value in runs)
-
-
-def _share(chosen: int, runs: int, k: int) -> float:
-    if not 1 <= k <= runs:
-        raise ValueError(f"k must be from 1 to the number of runs, {runs}, got {k}")
-    return comb(chosen, k) / comb(runs, k)
+        raise ValueError("rubrics: there is nothing to judge")
+    met = judge.met(transcript, outcome, rubrics)
+    if len(met) != len(rubrics):
+        raise ValueError(f"judge {judge.name}: expected a word on each of {len(rubrics)} rubrics, got {len(met)}")
+    unread = sum(one is None for one in met)
+    if unread:
+        return Grade(None, False, f"ungradable: the judge cannot be read on {unread} of {len(rubrics)} rubrics")
+    value = sum(map(bool, met)) / len(rubrics)
+    return Grade(value, value == 1.0, f"{sum(map(bool, met))} of {len(rubrics)} rubrics met")

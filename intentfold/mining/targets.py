@@ -28,6 +28,9 @@ def supported_edits(own: IntentState, episode: Episode, turn: int, window: int |
     and in either case only if its new value is readable in the messages or among the retired items. Repairs that
     need turns out of sight would teach invention.
 
+    People say a value in their own words ("two nights" for 2, "any will do"): in imported dialogues (answers of form `state`)
+    what the annotation changes in this very turn counts as said.
+
     The edits stand in the order in which the turn names them (`in_order_said`).
     """
     wanted = diff(own, episode.turns[turn].state)
@@ -35,6 +38,7 @@ def supported_edits(own: IntentState, episode: Episode, turn: int, window: int |
         return in_order_said(own, wanted, episode.drift(turn))
     said = words(" ".join(message.content for message in shown(episode.drift(turn), window)))
     readable = f"{said}{words(retired_lines(own))}"
+    annotated = episode.task.answer_form == "state"
     now, lately = _touched(episode, turn, 1), _touched(episode, turn, (window + 1) // 2)
     kept: list[Edit] = []
     place: dict[int, int] = {}  # k-th wanted ADD -> k-th kept ADD
@@ -48,7 +52,9 @@ def supported_edits(own: IntentState, episode: Episode, turn: int, window: int |
                 continue
             edit = replace(edit, depends_on=tuple(d if d > 0 else -place[-d] for d in edit.depends_on))
         named = key(item) in lately and about in said and (edit.op == "DELETE" or new in said)
-        if (key(item) in now or named) and (new in readable or edit.op in ("DELETE", "REPRIORITIZE")):
+        if (key(item) in now or named) and (
+            new in readable or edit.op in ("DELETE", "REPRIORITIZE") or (annotated and key(item) in now)
+        ):
             kept.append(edit)
             if edit.op == "ADD":
                 place[wanted_adds] = len(place) + 1

@@ -74,6 +74,7 @@ def control_view(episode: Episode, condition: Control, *, executor: bool) -> Vie
     (IntentFlux, section 7.4). The state executor reads no words: it gets the items that the condition's dialogue states
     (`executor`), which are the task's own goals for clean and no_drift, and those of the history-only policy for drift.
     """
+    _require_answers(episode)
     if condition == "oracle_state":
         return View(episode.drift(), active_items(episode.final_state, tracked_formats(episode)), episode.task)
     stated = stated_items(episode) if condition == "drift" else goal_items(episode.task)
@@ -83,7 +84,13 @@ def control_view(episode: Episode, condition: Control, *, executor: bool) -> Vie
 
 def tracker_view(episode: Episode, folds: Sequence[Fold]) -> View:
     """The history, and the state that the tracker and the format tracker have made of it."""
+    _require_answers(episode)
     return View(episode.drift(), tracked_items(episode, folds), episode.task)
+
+
+def _require_answers(episode: Episode) -> None:
+    if episode.task.answer_form == "state":
+        raise ValueError(f"episode {episode.id}: serves trackers alone, there is nothing to answer (see eval/state_tracking.py)")
 
 
 def tracked_items(episode: Episode, folds: Sequence[Fold]) -> tuple[IntentItem, ...]:

@@ -47,6 +47,8 @@ def execute(task: SourceTask, items: Iterable[IntentItem]) -> Execution:
     Where two items set one parameter, the item with the higher id wins. A parameter that none sets leaves its piece
     of the answer out.
     """
+    if task.answer_form not in _ANSWER:
+        raise ValueError(f"task {task.id}: nothing to execute, its answers are of form {task.answer_form!r}")
     values: dict[str, Any] = {}
     unresolved = []
     for item in sorted(items, key=lambda item: item.id):

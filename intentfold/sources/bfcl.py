@@ -31,7 +31,7 @@ _VERB_ENDINGS = ((r"ies$", "y"), (r"(?<=ch|sh|ss)es$", ""), (r"(?<=[^s])s$", "")
 def load_bfcl(folder: Path) -> LoadReport:
     """The tasks of the three categories in `folder` (`BFCL_v4_*.json` and `possible_answer_BFCL_v4_*.json`)."""
     records = [(category, *record) for category in CATEGORIES for record in _records(folder, category)]
-    pool = Pool(a for _, record, possible in records for call in _calls(record, possible) for a in call if a.must)
+    pool = Pool(a for _, record, possible in records for call in calls_of(record["function"], possible) for a in call if a.must)
     tasks: list[SourceTask] = []
     skipped: Counter[str] = Counter()
     for category, record, possible in records:
@@ -53,18 +53,25 @@ def _records(folder: Path, category: str) -> list[tuple[dict[str, Any], list[Any
     for where, record in read_lines(questions, what, {"id": str, "question": list, "function": list}):
         if record["id"] not in answers:
             raise SourceError(f"{where}: field id: {record['id']!r} has no possible answer")
-        for position, function in enumerate(record["function"]):
-            at = f"{where}: function {position}"
-            checked(at, function, {"name": str, "description": str, "parameters": dict})
-            for name, schema in checked(at, function["parameters"], {"properties": dict})["properties"].items():
-                checked(f"{at}: argument {name}", schema, {"type": str})
+        check_functions(where, record["function"])
         at, possible = answers[record["id"]]
-        _check_possible(at, possible, {function["name"]: function for function in record["function"]})
+        check_possible(at, record["function"], possible)
         found.append((record, possible))
     return found
 
 
-def _check_possible(where: str, possible: list[Any], functions: Mapping[str, Any]) -> None:
+def check_functions(where: str, functions: list[Any]) -> None:
+    """Raise `SourceError` unless the functions are described as upstream does."""
+    for position, function in enumerate(functions):
+        at = f"{where}: function {position}"
+        checked(at, function, {"name": str, "description": str, "parameters": dict})
+        for name, schema in checked(at, function["parameters"], {"properties": dict})["properties"].items():
+            checked(f"{at}: argument {name}", schema, {"type": str})
+
+
+def check_possible(where: str, described: list[Any], possible: list[Any]) -> None:
+    """Raise `SourceError` unless the possible answers call the described functions."""
+    functions = {function["name"]: function for function in described}
     for call in possible:
         if not isinstance(call, dict) or len(call) != 1:
             raise SourceError(f"{where}: field ground_truth: expected one function per entry, got {str(call)[:80]!r}")
@@ -80,9 +87,9 @@ def _check_possible(where: str, possible: list[Any], functions: Mapping[str, Any
                 raise SourceError(f"{where}: field ground_truth: {name}.{argument} must list values, got {acceptable!r}")
 
 
-def _calls(record: Mapping[str, Any], possible: Sequence[Mapping[str, Any]]) -> list[list[Argument]]:
+def calls_of(functions: Sequence[Mapping[str, Any]], possible: Sequence[Mapping[str, Any]]) -> list[list[Argument]]:
     """Every argument of every gold call, also those that the gold leaves out."""
-    schemas = {function["name"]: function["parameters"] for function in record["function"]}
+    schemas = {function["name"]: function["parameters"] for function in functions}
     calls = []
     for call in possible:
         ((function, given),) = call.items()
@@ -97,7 +104,7 @@ def _calls(record: Mapping[str, Any], possible: Sequence[Mapping[str, Any]]) -> 
 
 
 def _task(category: str, record: Mapping[str, Any], possible: list[Any], pool: Pool) -> SourceTask:
-    calls = _calls(record, possible)
+    calls = calls_of(record["function"], possible)
     if not calls or not all(calls):
         raise Skip("a call without arguments")
     if len(calls) > len(_ORDINALS):
@@ -126,9 +133,9 @@ def _task(category: str, record: Mapping[str, Any], possible: list[Any], pool: P
             for call, named in zip(calls, slots, strict=True)
         ]
     }
-    optional_calls = _optional_calls(calls[-1], program["calls"][-1]["arguments"], parameters)
-    if optional_calls:
-        program["optional_calls"] = optional_calls
+    more = optional_calls(calls[-1], program["calls"][-1]["arguments"], parameters)
+    if more:
+        program["optional_calls"] = more
     pairs = [(f"{one.slot} and {two.slot}", f"{{{one.slot}}} and {{{two.slot}}}") for one, two in itertools.pairwise(goals)]
     gold = {function["name"]: function for function in record["function"]}[calls[0][0].function]
     return SourceTask(
@@ -182,7 +189,7 @@ def _of_call(phrase: str, position: int) -> str:
     return f"{_ORDINALS[position]} {phrase}"
 
 
-def _optional_calls(call: Sequence[Argument], arguments: Mapping[str, str], parameters: dict[str, Any]) -> dict[str, Any]:
+def optional_calls(call: Sequence[Argument], arguments: Mapping[str, str], parameters: dict[str, Any]) -> dict[str, Any]:
     """More calls like `call`, each with one argument of its own, until the task has enough decoys; adds their parameters."""
     found: dict[str, Any] = {}
     needed = ENOUGH_DECOYS - sum(parameter["optional"] for parameter in parameters.values())

@@ -10,7 +10,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ from intentfold.sources.builtin.common import opening
 from intentfold.sources.gsm8k_arithmetic import Arithmetic, Exact, Number, find_numbers, trace
 from intentfold.sources.gsm8k_decoys import draw_decoys
 from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
+from intentfold.sources.sentences import sentence_spans
 from intentfold.sources.values import MOST_VALUES
 from intentfold.task import Goal, SourceTask
 
 SPLITS = ("train", "test")
 _ASKS = ("work through a word problem", "solve a small word problem", "do a bit of arithmetic", "work out a puzzle with numbers")
 _FIELDS = {"question": str, "answer": str}
-_SENTENCE_END = re.compile(r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<=[.?!])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z$\d])")
 _POINTS_BACK = re.compile(r"(he|she|it|they|his|her|hers|its|their|this|that|these|those|then)\b", re.IGNORECASE)
 
 
@@ -54,20 +55,43 @@ def gsm8k_origin(question: str) -> str:
     return f"gsm8k/{plain}"
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One statement of a problem, and where in it which of the question's numbers stand."""
+
+    text: str
+    numbers: tuple[tuple[int, int, Number], ...]
+
+
 def _task(split: str, number: int, record: dict[str, Any], answer: str) -> SourceTask:
     question = " ".join(record["question"].split())
     if "{" in question:
         raise Skip("braces in the question")
     arithmetic = trace(question, record["answer"], Fraction(answer))
-    rng = random.Random(f"gsm8k/{split}/{number}")
-    spans = list(_spans(question))
-    texts, parameters, names = _sentences(question, spans, arithmetic)
-    asks = len(texts) > 1 and all(number.start < spans[-1][0] for number in arithmetic.numbers)
-    if asks:
-        del parameters[f"sentence {len(texts)}"]
+    pieces = [
+        Piece(
+            question[start:end], tuple((n.start - start, n.end - start, n) for n in arithmetic.numbers if start <= n.start < end)
+        )
+        for start, end in sentence_spans(question)
+    ]
+    asks = len(pieces) - 1 if len(pieces) > 1 and not pieces[-1].numbers else None
+    return word_problem(f"gsm8k/{split}/{number}", question, answer, arithmetic, pieces, asks, split)
+
+
+def word_problem(
+    id: str, question: str, answer: str, arithmetic: Arithmetic, pieces: Sequence[Piece], asks: int | None, split: str
+) -> SourceTask:
+    """The task of a traced problem, told in `pieces`; the piece number `asks` is part of the request.
+
+    Raises `Skip` where nothing in it can vary or two pieces read alike.
+    """
+    rng = random.Random(id)
+    texts, parameters, names = _sentences(pieces, arithmetic)
+    if asks is not None:
+        del parameters[f"sentence {asks + 1}"]
     if not any(parameter["values"] for parameter in parameters.values()):
         raise Skip("no number that can vary safely")
-    stated = texts[:-1] if asks else texts
+    stated = [text for position, text in enumerate(texts) if position != asks]
     if _read_alike(stated, [parameter["text"] for parameter in parameters.values()]):
         raise Skip("two sentences that read alike")
     decoys, adjustments = draw_decoys(Fraction(answer), rng)
@@ -78,11 +102,11 @@ def _task(split: str, number: int, record: dict[str, Any], answer: str) -> Sourc
         for n, text in enumerate(stated, start=1)
     )
     return SourceTask(
-        id=f"gsm8k/{split}/{number}",
+        id=id,
         family="gsm8k",
         origin=gsm8k_origin(question),
         license="MIT",
-        request=" ".join(filter(None, (opening(_ASKS, rng), texts[-1] if asks else ""))),
+        request=" ".join(filter(None, (opening(_ASKS, rng), "" if asks is None else texts[asks]))),
         goals=goals,
         answer_form="number",
         payload={
@@ -94,38 +118,26 @@ def _task(split: str, number: int, record: dict[str, Any], answer: str) -> Sourc
     )
 
 
-def _sentences(
-    question: str, spans: list[tuple[int, int]], arithmetic: Arithmetic
-) -> tuple[list[str], dict[str, Any], dict[str, str]]:
+def _sentences(pieces: Sequence[Piece], arithmetic: Arithmetic) -> tuple[list[str], dict[str, Any], dict[str, str]]:
     """The goals' texts, a parameter for each, and which parameter gives which number of the arithmetic."""
     texts: list[str] = []
     parameters: dict[str, Any] = {}
     names: dict[str, str] = {}
-    for n, (start, end) in enumerate(spans, start=1):
-        name, text = f"sentence {n}", question[start:end]
+    for n, piece in enumerate(pieces, start=1):
+        name, text = f"sentence {n}", piece.text
         parameters[name] = {"type": "string", "values": [], "optional": False, "spoken": [], "text": text}
-        for found in arithmetic.numbers:
-            if start <= found.start < end and found.name in arithmetic.variable:
-                written = question[found.start : found.end]
+        for start, end, found in piece.numbers:
+            if found.name in arithmetic.variable:
+                written = piece.text[start:end]
                 values = _other_values(written, found, arithmetic)
                 if values:
-                    template = question[start : found.start] + "{value}" + question[found.end : end]
+                    template = piece.text[:start] + "{value}" + piece.text[end:]
                     text = template.replace("{value}", _said(written, found.value))
                     parameters[name] |= {"type": "number", "values": values, "text": template}
                     names[found.name] = name
                     break
         texts.append(text)
     return texts, parameters, names
-
-
-def _spans(question: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for gap in _SENTENCE_END.finditer(question):
-        spaces = re.search(r"\s+$", gap[0])
-        assert spaces is not None
-        yield start, gap.start() + spaces.start()
-        start = gap.end()
-    yield start, len(question)
 
 
 def _other_values(written: str, varied: Number, arithmetic: Arithmetic) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,10 +22,15 @@ class Skip(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The tasks of a benchmark, and how many records made none, by reason."""
+    """The tasks of a benchmark, and how many records made none, by reason.
+
+    `unverified` are tasks whose consequences nothing can execute: those that only a judge can grade, and those that come
+    with tests but without a solution. No episode is made of them.
+    """
 
     tasks: tuple[SourceTask, ...]
     skipped: Mapping[str, int]
+    unverified: tuple[SourceTask, ...] = ()
 
 
 def expect_file(path: Path, what: str) -> Path:
@@ -35,12 +41,21 @@ def expect_file(path: Path, what: str) -> Path:
 
 
 def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(`file:line`, record) for every JSON line, each with `fields` of the given types."""
-    with expect_file(path, what).open(encoding="utf-8") as file:
+    """(`file:line`, record) for every JSON line, each with `fields` of the given types; a name that ends in `.gz` is gzipped."""
+    read = gzip.open if path.suffix == ".gz" else open
+    with read(expect_file(path, what), "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 where = f"{path}:{number}"
                 yield where, checked(where, parsed(where, line), fields)
+
+
+def read_list(path: Path, what: str) -> list[Any]:
+    """The JSON list that a file holds."""
+    data = parsed(str(path), expect_file(path, what).read_text(encoding="utf-8"))
+    if not isinstance(data, list):
+        raise SourceError(f"{path}: expected {what}, got {type(data).__name__}")
+    return data
 
 
 def parsed(where: str, text: str) -> Any:

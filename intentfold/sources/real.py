@@ -6,11 +6,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from intentfold.sources.bfcl import load_bfcl
+from intentfold.sources.e2e import load_e2e
 from intentfold.sources.gsm8k import load_gsm8k
+from intentfold.sources.humaneval import load_humaneval
 from intentfold.sources.loading import LoadReport
+from intentfold.sources.lost_in_conversation import load_lost_in_conversation
+from intentfold.sources.mbpp import load_mbpp
 from intentfold.sources.spider import load_spider
+from intentfold.sources.totto import load_totto
 
-LOADERS: dict[str, Callable[[Path], LoadReport]] = {"bfcl": load_bfcl, "spider": load_spider, "gsm8k": load_gsm8k}
+LOADERS: dict[str, Callable[[Path], LoadReport]] = {
+    "bfcl": load_bfcl,
+    "spider": load_spider,
+    "gsm8k": load_gsm8k,
+    "humaneval": load_humaneval,
+    "mbpp": load_mbpp,
+    "e2e": load_e2e,
+    "totto": load_totto,
+    "lost_in_conversation": load_lost_in_conversation,
+}
 
 
 def load(name: str, folder: Path) -> LoadReport:

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from intentfold.intent import normalise, slot_text
 from intentfold.sources.builtin.common import make_conclusions, opening
-from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, expect_file, parsed
+from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, read_list
 from intentfold.sources.spider_parts import Parts, literal_value, take_apart
 from intentfold.sources.spider_schema import Column, Schema, Scope
 from intentfold.sources.values import MOST_VALUES, said
@@ -43,10 +43,7 @@ _TABLE_FIELDS = {
 def load_spider(folder: Path) -> LoadReport:
     """The tasks of `dev.json` in `folder`, beside `tables.json` and `database/<db_id>/<db_id>.sqlite`."""
     questions = _records(folder / "dev.json", "Spider's dev questions, a JSON list", _QUESTION_FIELDS)
-    tables = _records(folder / "tables.json", "Spider's schemas, a JSON list", _TABLE_FIELDS)
-    for where, record in tables:
-        _check_columns(where, record)
-    described = {record["db_id"]: record for _, record in tables}
+    described = read_tables(folder)
     schemas: dict[str, Schema] = {}
     tasks: list[SourceTask] = []
     skipped: Counter[str] = Counter()
@@ -68,6 +65,14 @@ def load_spider(folder: Path) -> LoadReport:
     return LoadReport(tuple(tasks), dict(skipped))
 
 
+def read_tables(folder: Path) -> dict[str, dict[str, Any]]:
+    """The schemas of `tables.json` by database."""
+    tables = _records(folder / "tables.json", "Spider's schemas, a JSON list", _TABLE_FIELDS)
+    for where, record in tables:
+        _check_columns(where, record)
+    return {record["db_id"]: record for _, record in tables}
+
+
 def _check_columns(where: str, record: Mapping[str, Any]) -> None:
     for field in ("column_names", "column_names_original"):
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in record[field]):
@@ -78,26 +83,13 @@ def _check_columns(where: str, record: Mapping[str, Any]) -> None:
 
 
 def _records(path: Path, what: str, fields: Mapping[str, type]) -> list[tuple[str, dict[str, Any]]]:
-    data = parsed(str(path), expect_file(path, what).read_text(encoding="utf-8"))
-    if not isinstance(data, list):
-        raise SourceError(f"{path}: expected {what}, got {type(data).__name__}")
-    return [(f"{path}: record {n}", checked(f"{path}: record {n}", record, fields)) for n, record in enumerate(data)]
+    return [(f"{path}: record {n}", checked(f"{path}: record {n}", one, fields)) for n, one in enumerate(read_list(path, what))]
 
 
 def _task(number: int, record: Mapping[str, Any], schema: Schema, seen: set[tuple[str, str]]) -> SourceTask:
-    try:
-        query = schema.with_string_literals(sqlglot.parse_one(record["query"], dialect="sqlite"))
-        rows = schema.run(record["query"])
-    except sqlglot.errors.ParseError:
-        raise Skip("query not parsed") from None
-    except sqlite3.Error:
-        raise Skip("query fails on the database") from None
-    if not rows or all(cell is None for row in rows for cell in row):
-        raise Skip("query returns nothing")
-    if not isinstance(query, exp.Select):
-        raise Skip("set operation")
+    query, rows = gold_query(record["query"], schema)
     scope = schema.scope(query)
-    origin = f"spider/{schema.name}/{_without_literals(query)}"
+    origin = f"spider/{schema.name}/{without_literals(query)}"
     parts = take_apart(query, scope)
     if parts is None:
         goals, parameters, program = _question_as_goal(record["question"], query, scope)
@@ -106,7 +98,7 @@ def _task(number: int, record: Mapping[str, Any], schema: Schema, seen: set[tupl
     else:
         seen.add((schema.name, normalise(record["query"])))
         goals, parameters, program = _parts_as_goals(parts, scope)
-    _add_decoys(query, scope, parameters, program, many_rows=len(rows) > 1)
+    add_decoys(query, scope, parameters, program, many_rows=len(rows) > 1)
     return SourceTask(
         id=f"spider/dev/{number}",
         family="spider",
@@ -123,6 +115,22 @@ def _task(number: int, record: Mapping[str, Any], schema: Schema, seen: set[tupl
             "conclusions": make_conclusions(_conclusions(goals), [goal.slot for goal in goals if goal.slot]),
         },
     )
+
+
+def gold_query(sql: str, schema: Schema) -> tuple[exp.Select, list[Any]]:
+    """The parsed query and its rows; raises `Skip` where it cannot serve."""
+    try:
+        query = schema.with_string_literals(sqlglot.parse_one(sql, dialect="sqlite"))
+        rows = schema.run(sql)
+    except sqlglot.errors.ParseError:
+        raise Skip("query not parsed") from None
+    except sqlite3.Error:
+        raise Skip("query fails on the database") from None
+    if not rows or all(cell is None for row in rows for cell in row):
+        raise Skip("query returns nothing")
+    if not isinstance(query, exp.Select):
+        raise Skip("set operation")
+    return query, rows
 
 
 def _parts_as_goals(parts: Parts, scope: Scope) -> tuple[tuple[Goal, ...], dict[str, Any], dict[str, Any]]:
@@ -161,22 +169,34 @@ def _conclusions(goals: tuple[Goal, ...]) -> list[tuple[str, str]]:
 
 
 def _question_as_goal(question: str, query: exp.Select, scope: Scope) -> tuple[tuple[Goal, ...], dict[str, Any], dict[str, Any]]:
-    """The question as the one goal: its value is a literal of the query that the question states exactly once."""
+    """The question as the one goal."""
+    parameters, program = stated_literal({"question": question}, query, scope)
+    if not parameters:
+        raise Skip("neither taken apart nor a literal that the question states")
+    return (Goal("g1", question),), parameters, program
+
+
+def stated_literal(sentences: Mapping[str, str], query: exp.Select, scope: Scope) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first literal of the query that the sentences (by slot) state exactly once: its sentence's parameter, and the program.
+
+    No parameter where there is none; the program then is the query as it is.
+    """
     base = query.copy()
     for clause in filter(None, (base.args.get("where"), base.args.get("having"))):
         for literal in clause.find_all(exp.Literal):
             values = _other_values(literal, scope)
             stated = said(literal_value(literal))
-            if not values or question.count(stated) != 1:
+            if not values or sum(sentence.count(stated) for sentence in sentences.values()) != 1:
                 continue
+            slot, sentence = next((slot, sentence) for slot, sentence in sentences.items() if stated in sentence)
             literal.replace(exp.to_identifier("{value}", quoted=False))
             program: dict[str, Any] = {"conditions": {}, "having": {}}
-            program["conditions" if isinstance(clause, exp.Where) else "having"]["question"] = clause.this.sql("sqlite")
+            program["conditions" if isinstance(clause, exp.Where) else "having"][slot] = clause.this.sql("sqlite")
             base.set(clause.key, None)
             parameter = _parameter("string" if literal.is_string else "number", values)
-            parameter["text"] = question.replace(stated, "{value}")
-            return (Goal("g1", question),), {"question": parameter}, {"query": base.sql("sqlite"), **program}
-    raise Skip("neither taken apart nor a literal that the question states")
+            parameter["text"] = sentence.replace(stated, "{value}")
+            return {slot: parameter}, {"query": base.sql("sqlite"), **program}
+    return {}, {"query": query.sql("sqlite"), "conditions": {}, "having": {}}
 
 
 def _other_values(literal: exp.Literal, scope: Scope) -> list[str]:
@@ -188,7 +208,7 @@ def _other_values(literal: exp.Literal, scope: Scope) -> list[str]:
     return [] if column is None else scope.schema.values_like(column, literal_value(literal))
 
 
-def _add_decoys(query: exp.Select, scope: Scope, parameters: dict[str, Any], program: dict[str, Any], many_rows: bool) -> None:
+def add_decoys(query: exp.Select, scope: Scope, parameters: dict[str, Any], program: dict[str, Any], many_rows: bool) -> None:
     """Conditions on other columns with their real values, and bounds on rows: what a user might ask for and take back."""
     compared = {column for node in query.find_all(exp.Column) if node.find_ancestor(exp.Where) and (column := scope.find(node))}
     others = [column for _, table in scope.tables for column in table if column not in compared]
@@ -229,6 +249,7 @@ def _small_numbers(value: str | int | float) -> list[str]:
     return [said(number) for number in (1, 2, 3, 4, 5, 10) if number != value]
 
 
-def _without_literals(query: exp.Select) -> str:
+def without_literals(query: exp.Select) -> str:
+    """The query's form: what its origin is, whatever values it compares with."""
     stripped = query.transform(lambda node: exp.Placeholder() if isinstance(node, exp.Literal) else node)
     return stripped.sql("sqlite").lower()

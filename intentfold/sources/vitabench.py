@@ -1,86 +1,112 @@
-"""VitaBench's tasks with their rubrics: a request, a user, an environment, and what a finished trajectory must show.
+"""VitaBench's tasks (He et al. 2025): what a user wants of a service, its environment, and the rubrics that judge how it went.
 
-He et al. 2025, "VitaBench". The format is that of its first release (a file of tasks a domain), known from the delivery
-tasks; what LiveAsset evaluates on is VitaBench 2.0, whose format is not at hand. The environment is kept as it is.
+One file is a JSON list of tasks, whatever their domain (delivery, in-store, OTA, cross-domain); the environments of the domains
+differ, and `intentfold.domains` holds the tools of those that are known.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from intentfold.asset import ContextualIntent, Requirement
-from intentfold.sources.loading import SourceError, checked, expect_file, parsed
+from intentfold.sources.loading import SourceError, checked, read_list
+from intentfold.sources.sentences import sentences
+from intentfold.task import Goal, SourceTask
 
 LICENSE = "MIT"
-_FIELDS = {
-    "id": str,
-    "domain": str,
-    "environment": dict,
-    "user_scenario": dict,
-    "instructions": str,
-    "evaluation_criteria": dict,
-}
+REQUEST = "You are the assistant of a service. Use its tools to get done what I ask for."
 
 
 @dataclass(frozen=True, slots=True)
-class RubricTask:
-    """One task. `rubrics` are all that is judged, each once, of weight 1; `profile` is what the user is like."""
+class InteractiveTask:
+    """One task. `rubrics` are what a judge checks at the end, one by one; `profile` is what the user knows of themselves."""
 
     id: str
     domain: str
-    license: str
-    request: str
-    rubrics: tuple[str, ...]
-    profile: Mapping[str, str] = field(hash=False)
+    instructions: str
+    profile: Mapping[str, Any] = field(hash=False)
     environment: Mapping[str, Any] = field(hash=False)
-
-    def intents(self) -> tuple[ContextualIntent, ...]:
-        """The rubrics as requirements of one intent, for a checker in the judge's place."""
-        parts = tuple(Requirement(number, text) for number, text in enumerate(self.rubrics, start=2))
-        return (ContextualIntent(1, "", parts),)
+    rubrics: tuple[str, ...]
+    expected: tuple[Mapping[str, Any], ...] = field(hash=False)
 
 
-def load_tasks(path: Path) -> tuple[RubricTask, ...]:
-    """The tasks of one file, in its order. Raises `SourceError` naming the task and the field that does not fit."""
-    records = parsed(str(path), expect_file(path, "VitaBench's tasks of a domain").read_text(encoding="utf-8"))
-    if not isinstance(records, list):
-        raise SourceError(f"{path}: expected a list of tasks, got {str(records)[:80]!r}")
-    tasks: dict[str, RubricTask] = {}
-    for number, record in enumerate(records):
-        task = _task(f"{path}: task {number}", record)
-        if task.id in tasks:
-            raise SourceError(f"{path}: task {number}: the id {task.id} stands there already")
-        tasks[task.id] = task
+def load_vitabench(path: Path) -> tuple[InteractiveTask, ...]:
+    """The tasks of a file, or of every JSON file of a folder; raises `SourceError` with file, record and field."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not files:
+        raise SourceError(f"{path}: no JSON file; expected VitaBench's tasks")
+    tasks: dict[str, InteractiveTask] = {}
+    for file in files:
+        for number, record in enumerate(read_list(file, "VitaBench's tasks, a JSON list")):
+            task = _task(f"{file}: record {number}", record)
+            if task.id in tasks:
+                raise SourceError(f"{file}: record {number}: field id: {task.id!r} stood before")
+            tasks[task.id] = task
     return tuple(tasks.values())
 
 
-def _task(where: str, record: Any) -> RubricTask:
-    found = checked(where, record, _FIELDS)
-    scenario = checked(f"{where}: user_scenario", found["user_scenario"], {"user_profile": dict})
-    return RubricTask(
-        id=found["id"],
-        domain=found["domain"],
-        license=LICENSE,
-        request=found["instructions"],
-        rubrics=_rubrics(f"{where}: evaluation_criteria", found["evaluation_criteria"]),
-        profile={name: str(value) for name, value in scenario["user_profile"].items()},
-        environment=found["environment"],
+def _task(where: str, record: Any) -> InteractiveTask:
+    fields: dict[str, type] = {"id": str, "domain": str, "instructions": str, "environment": dict, "user_scenario": dict}
+    one = checked(where, record, {**fields, "evaluation_criteria": dict})
+    criteria = checked(
+        f"{where}: evaluation_criteria", one["evaluation_criteria"], {"overall_rubrics": list, "expected_states": list}
+    )
+    rubrics = _rubrics(where, criteria)
+    orders: dict[str, Mapping[str, Any]] = {}
+    for state in criteria["expected_states"]:
+        # Every state repeats the orders of the whole task.
+        for order in checked(f"{where}: expected_states", state, {"required_orders": list})["required_orders"]:
+            orders.setdefault(checked(f"{where}: required_orders", order, {"order_id": str})["order_id"], order)
+    checked(f"{where}: environment", one["environment"], {"time": str, "user_id": str})
+    profile = one["user_scenario"].get("user_profile", {})
+    return InteractiveTask(
+        one["id"], one["domain"], one["instructions"], profile, one["environment"], rubrics, tuple(orders.values())
     )
 
 
 def _rubrics(where: str, criteria: Mapping[str, Any]) -> tuple[str, ...]:
     """Those of every expected state, then the overall ones; the same words count once, as in the benchmark's evaluator."""
-    known = checked(where, criteria, {"expected_states": list, "overall_rubrics": list})
-    lists = [
-        checked(f"{where}: expected_states", state, {"state_rubrics": list})["state_rubrics"]
-        for state in known["expected_states"]
-    ]
-    rubrics = [rubric for some in (*lists, known["overall_rubrics"]) for rubric in some]
-    if bad := [rubric for rubric in rubrics if not isinstance(rubric, str)]:
-        raise SourceError(f"{where}: a rubric must be a text, got {str(bad[0])[:80]!r}")
-    if not rubrics:
-        raise SourceError(f"{where}: no rubrics: nothing could be judged")
+    lists = [state.get("state_rubrics", []) for state in criteria["expected_states"]]
+    rubrics = [rubric for some in (*lists, criteria["overall_rubrics"]) for rubric in some]
+    if not rubrics or not all(isinstance(rubric, str) and rubric.strip() for rubric in rubrics):
+        raise SourceError(f"{where}: fields state_rubrics and overall_rubrics must list texts, got {str(rubrics)[:80]!r}")
     return tuple(dict.fromkeys(rubrics))
+
+
+def as_source_task(task: InteractiveTask) -> SourceTask:
+    """The task's wishes, a goal a sentence; told by the user of themselves. Only a judge can grade it: it is kept apart."""
+    told = [_of_oneself(sentence) for sentence in sentences(task.instructions)]
+    return SourceTask(
+        id=f"vitabench/{task.id}",
+        family=f"vitabench_{task.domain}",
+        origin=f"vitabench/{task.id}",
+        license=LICENSE,
+        request=REQUEST,
+        goals=tuple(Goal(f"g{n}", sentence) for n, sentence in enumerate(told, start=1)),
+        answer_form="interactive",
+        payload={"benchmark_split": "test", "rubrics": list(task.rubrics)},
+    )
+
+
+_TURNED = {
+    "you": "I",
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+    "you're": "I'm",
+    "you've": "I've",
+    "you'd": "I'd",
+    "you'll": "I'll",
+}
+_OBJECT = re.compile(r"\b(to|for|with|from|by|at) you\b(?!['’])", re.IGNORECASE)
+
+
+def _of_oneself(sentence: str) -> str:
+    """The instruction as the user would say it: "you are hungry" as "I am hungry"."""
+    text = re.sub(r"\byou are\b", "I am", _OBJECT.sub(lambda match: f"{match[1]} me", sentence), flags=re.IGNORECASE)
+    text = re.sub(r"\byou were\b", "I was", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(you(?:'re|'ve|'d|'ll|rs|rself|r)?)\b", lambda match: _TURNED[match[1].lower()], text, flags=re.IGNORECASE)
+    return text[:1].upper() + text[1:]

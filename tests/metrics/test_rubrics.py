@@ -1,44 +1,44 @@
-"""VitaBench's metrics against tables worked by hand, and against all draws of k runs."""
+"""Rubrics by a scripted judge: the share that is met, and what cannot be read."""
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Sequence
 
 import pytest
 
-from intentfold.metrics.rubrics import average, met, pass_all, pass_at, reward, rubric_score
-from intentfold.runtime.checker import Check, Finding
-
-TABLE = [
-    # rubrics, reward, score
-    ([True, True], 1.0, 1.0),
-    ([True, False], 0.0, 0.5),
-    ([True, None], None, None),
-    ([False, None], 0.0, None),  # whatever the other is, not all are met
-    ([False], 0.0, 0.0),
-]
+from intentfold.metrics.rubrics import ModelRubricJudge, judge_run
+from intentfold.prompts.rubric_judge import rubric_judge_prompt
+from intentfold.runtime.scripted import CannedBackend
 
 
-@pytest.mark.parametrize(("rubrics", "earned", "share"), TABLE)
-def test_all_rubrics_earn_the_reward(rubrics: list, earned: float | None, share: float | None) -> None:
-    assert reward(rubrics) == earned
-    assert rubric_score(rubrics) == share
-    with pytest.raises(ValueError, match="without rubrics"):
-        reward([])
+class Scripted:
+    name = "scripted"
+
+    def __init__(self, *met: bool | None) -> None:
+        self.words = met
+
+    def met(self, transcript: str, outcome: str, rubrics: Sequence[str]) -> list[bool | None]:
+        return list(self.words)
 
 
-def test_a_checker_may_judge_and_only_met_is_met() -> None:
-    verdicts = ("met", "unmet", "not_applicable", None)
-    check = Check(tuple(Finding(1, n, "x", verdict) for n, verdict in enumerate(verdicts)))  # type: ignore[arg-type]
-    assert met(check) == [True, False, False, None]
+@pytest.mark.parametrize(
+    ("met", "value", "full"),
+    [((True, True, True), 1.0, True), ((True, False, True), 2 / 3, False), ((True, None, True), None, False)],
+)
+def test_the_share_of_rubrics(met: tuple[bool | None, ...], value: float | None, full: bool) -> None:
+    grade = judge_run(["a", "b", "c"], "talk", "orders", Scripted(*met))
+    assert (grade.value, grade.full) == (value, full)
 
 
-def test_repeated_runs() -> None:
-    rewards = [[1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0] * 4, [0.0] * 4]
-    assert average(rewards) == pytest.approx((0.5 + 0.25 + 1 + 0) / 4)
-    for k in (1, 2, 3, 4):
-        draws = [list(combinations(runs, k)) for runs in rewards]
-        assert pass_at(rewards, k) == pytest.approx(sum(sum(map(any, some)) / len(some) for some in draws) / 4)
-        assert pass_all(rewards, k) == pytest.approx(sum(sum(map(all, some)) / len(some) for some in draws) / 4)
-    with pytest.raises(ValueError, match="from 1 to the number of runs, 4, got 5"):
-        pass_at(rewards, 5)
+def test_a_judge_must_speak_to_every_rubric() -> None:
+    with pytest.raises(ValueError, match="expected a word on each of 2 rubrics, got 1"):
+        judge_run(["a", "b"], "talk", "orders", Scripted(True))
+    with pytest.raises(ValueError, match="nothing to judge"):
+        judge_run([], "talk", "orders", Scripted())
+
+
+def test_a_model_judges_one_rubric_at_a_time_and_only_plain_words_count() -> None:
+    words = {
+        rubric_judge_prompt("talk", "orders", r): word for r, word in zip("abc", ("MET", "UNMET.", "Probably met"), strict=True)
+    }
+    assert ModelRubricJudge(CannedBackend(words)).met("talk", "orders", ["a", "b", "c"]) == [True, False, None]

@@ -169,7 +169,7 @@ def test_a_missing_file_says_what_was_expected(tmp_path: Path) -> None:
 
 
 def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"benchmark must be one of \['bfcl', 'gsm8k', 'spider'\], got 'gsm'"):
+    with pytest.raises(ValueError, match=r"benchmark must be one of \['bfcl', .*'spider'.*\], got 'gsm'"):
         load("gsm", tmp_path)
 
 

@@ -1,0 +1,139 @@
+"""Benchmarks' assert statements as tests of the code grader.
+
+Of `assert f(1, 2) == [3]` the left side is what is run on an answer and the right side what is expected, so that no answer
+sees it. Where a comparison says more than that (`is`, `<`, a loop around it), or where the benchmark's own solution passes
+it by Python's equality alone (1 for True), the statement itself is run on the answer and must not fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from intentfold.graders.code import same_output
+from intentfold.graders.sandbox import CallResult, shared_sandbox
+from intentfold.sources.loading import Skip
+
+Test = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A benchmark's tests of one function: what stands before the answer, behind it, and the statements to hold."""
+
+    before: str
+    setup: str
+    statements: tuple[ast.stmt, ...]
+
+
+def parse_python(text: str) -> ast.Module:
+    """The syntax tree of a benchmark's program, whose odd escape sequences are its own affair; raises `SyntaxError`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def parse_check(before: str, source: str, function: str, check: str = "check") -> Suite:
+    """The suite of a HumanEval test: a function `check(candidate)`, whose asserts stand alone or in one run of statements."""
+    tree = parse_python(source)
+    found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == check), None)
+    if found is None:
+        raise Skip(f"tests without a function {check}")
+    # Helpers and imports around the check, and those that it begins with, hold for every statement.
+    around = [node for node in tree.body if node is not found]
+    named = _Renamed(found.args.args[0].arg, function)
+    body = [named.visit(node) for node in found.body]
+    if all(isinstance(node, ast.Assert | ast.Expr) for node in body):
+        return Suite(before, _source(around), tuple(body))
+    found.args, found.body = _NO_ARGUMENTS, body
+    return Suite(before, _source([*around, found]), (ast.parse(f"{check}()").body[0],))
+
+
+def parse_asserts(setup: str, asserts: Sequence[str]) -> Suite:
+    """The suite of plain statements."""
+    return Suite("", setup, tuple(node for text in asserts for node in parse_python(text.strip()).body))
+
+
+def read_tests(suite: Suite, function: str, solution: str) -> list[Test]:
+    """The suite as tests that the benchmark's own solution passes; raises `Skip` where it passes them in no way."""
+    tests = unverified_tests(suite, function)
+    statements = [node for node in suite.statements if not _says_nothing(node)]
+    wrong = _failing(suite, solution, tests)
+    for position in wrong:
+        tests[position] = {"call": _holds(statements[position]), "expected": True}
+    if wrong and _failing(suite, solution, tests):
+        raise Skip("the benchmark's own solution fails its tests")
+    return tests
+
+
+def _failing(suite: Suite, solution: str, tests: Sequence[Test]) -> list[int]:
+    got = _run(suite.before, solution, suite.setup, [test["call"] for test in tests])
+    right = [not one.error and same_output(one.output, test["expected"]) for one, test in zip(got, tests, strict=True)]
+    return [position for position, passed in enumerate(right) if not passed]
+
+
+def unverified_tests(suite: Suite, function: str) -> list[Test]:
+    """The suite as tests, where there is no solution to prove them on."""
+    statements = [node for node in suite.statements if not _says_nothing(node)]
+    compared = [_compared(node, function) for node in statements]
+    rights = [pair[1] for pair in compared if pair is not None]
+    expected = iter(_run(suite.before, "", suite.setup, rights) if rights else ())
+    tests: list[Test] = []
+    for node, pair in zip(statements, compared, strict=True):
+        wanted = None if pair is None else next(expected)
+        if pair is None or wanted is None or wanted.error is not None:
+            tests.append({"call": _holds(node), "expected": True})
+        else:
+            tests.append({"call": pair[0], "expected": wanted.output})
+    if not tests:
+        raise Skip("no tests")
+    return tests
+
+
+def _run(before: str, solution: str, setup: str, expressions: Sequence[str]) -> list[CallResult]:
+    parts = [before, solution, setup, *(f"def test_{n}_():\n    return {text}" for n, text in enumerate(expressions))]
+    calls = [{"function": f"test_{n}_", "args": []} for n in range(len(expressions))]
+    return list(shared_sandbox().run_python("\n".join(filter(None, parts)), calls).calls)
+
+
+def _compared(node: ast.stmt, function: str) -> tuple[str, str] | None:
+    """(what to run, what it must equal) of `assert ... == ...`, where one side alone calls the function."""
+    if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
+        return None
+    if not isinstance(node.test.ops[0], ast.Eq):
+        return None
+    sides = (node.test.left, node.test.comparators[0])
+    calls = [any(isinstance(n, ast.Name) and n.id == function for n in ast.walk(side)) for side in sides]
+    if calls == [True, False]:
+        return ast.unparse(sides[0]), ast.unparse(sides[1])
+    return (ast.unparse(sides[1]), ast.unparse(sides[0])) if calls == [False, True] else None
+
+
+def _holds(node: ast.stmt) -> str:
+    """An expression that is True where the statement holds, and raises or is False where it does not."""
+    if isinstance(node, ast.Assert):
+        return f"bool({ast.unparse(node.test)})"
+    return f"({ast.unparse(node)}) is None"
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    said = node.test if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Expr) else node
+    return isinstance(said, ast.Constant)
+
+
+def _source(nodes: Sequence[ast.stmt]) -> str:
+    return "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in nodes)
+
+
+_NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(self.new, node.ctx), node) if node.id == self.old else node

@@ -1,0 +1,97 @@
+"""Asserts become tests whose expected values stay with the grader; where Python's own equality is needed, the assert is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from intentfold.graders import grade
+from intentfold.graders.code import program
+from intentfold.sources.code_tasks import NAME, ORDER, Problem, code_task
+from intentfold.sources.loading import Skip
+from intentfold.sources.unit_tests import parse_asserts, parse_check, read_tests
+from intentfold.task import SourceTask
+from tests.sources.verdicts import assert_own_goals_answer, decoys, variants, verdict
+
+CHECK = """
+import math
+
+def check(candidate):
+    assert True, "says nothing"
+    assert candidate(2, 3) == 8
+    assert candidate(2, 0) == 1, "message"
+    assert math.isclose(candidate(2, -1), 0.5)
+"""
+POWER = "def power(base, exponent):\n    return base ** exponent\n"
+
+
+def asserted(check: str, solution: str = POWER, function: str = "power") -> list[dict]:
+    return read_tests(parse_check("", check, function), function, solution)
+
+
+def test_the_left_side_is_run_and_the_right_side_expected() -> None:
+    assert asserted(CHECK) == [
+        {"call": "power(2, 3)", "expected": 8},
+        {"call": "power(2, 0)", "expected": 1},
+        {"call": "bool(math.isclose(power(2, -1), 0.5))", "expected": True},
+    ]
+
+
+def test_sides_may_be_swapped_and_need_not_be_literals() -> None:
+    check = "def check(candidate):\n    assert sum([4, 4]) == candidate(2, 3)\n    assert set([candidate(2, 1)]) == {2}"
+    assert asserted(check) == [{"call": "power(2, 3)", "expected": 8}, {"call": "set([power(2, 1)])", "expected": [2]}]
+
+
+def test_what_only_pythons_equality_credits_is_run_as_it_stands() -> None:
+    check = "def check(candidate):\n    assert candidate(1, 0) == True"
+    assert asserted(check) == [{"call": "bool(power(1, 0) == True)", "expected": True}]
+
+
+def test_a_check_with_a_loop_is_run_whole() -> None:
+    check = "def check(candidate):\n    for n in range(3):\n        assert candidate(n, 1) == n"
+    tests = asserted(check)
+    assert [test["expected"] for test in tests] == [True] and tests[0]["call"].startswith("(check()")
+
+
+def test_a_solution_that_fails_its_tests_makes_none() -> None:
+    with pytest.raises(Skip, match="own solution fails"):
+        asserted("def check(candidate):\n    assert candidate(2, 3) == 9")
+    with pytest.raises(Skip, match="no tests"):
+        asserted("def check(candidate):\n    assert True")
+
+
+def power_task(text: str = "Raise the base to the power of the exponent, at most 60.") -> SourceTask:
+    solution = "def power(base, exponent):\n    return base ** min(exponent, 60)\n"
+    suite = parse_asserts("", ["assert power(2, 3) == 8", "assert power(2, 61) == 2 ** 60"])
+    return code_task(Problem("p", "mbpp", "p", "MIT", (text,), "power", solution, suite, "train"))
+
+
+def test_a_problem_becomes_goals_whose_other_values_and_decoys_cost_the_verdict() -> None:
+    task = power_task()
+    assert [goal.slot for goal in task.goals] == [None, NAME, ORDER]
+    assert task.goals[2].value == "base, exponent"
+    assert_own_goals_answer([task])
+    changed = variants(task)
+    assert len(changed) > 9 and not any(verdict(task, goals).full for goals in changed)
+    assert len(decoys(task)) == 8
+    # One decoy, a floor, is about what the tests do not reach (2 ** 60): a decoy is kept only where it costs the verdict.
+    assert sum(not verdict(task, (*task.goals, decoy)).full for decoy in decoys(task)) >= 7
+
+
+def test_the_number_of_a_sentence_is_that_of_the_solution() -> None:
+    task = power_task()
+    assert task.payload["parameters"]["sentence 1"]["text"] == "Raise the base to the power of the exponent, at most {value}."
+    twice = power_task("Raise the base to the power of the exponent, at most 60 (yes, 60).")
+    assert twice.payload["parameters"]["sentence 1"]["values"] == [], "a number that stands twice is not varied"
+
+
+def test_expected_values_are_not_in_the_program_that_is_run() -> None:
+    task = power_task()
+    code, calls = program(task, "def power(base, exponent): return 0")
+    assert str(2**60) not in code and "2 ** 60" not in code
+    assert [call["args"] for call in calls] == [[], []]
+
+
+def test_an_answer_cannot_define_the_calls_on_it() -> None:
+    task = power_task()
+    cheat = "def power(base, exponent): return 0\ndef test_0_(): return 8\ndef test_1_(): return 2 ** 60"
+    assert grade(task, cheat).value == 0.0
