@@ -10,14 +10,13 @@ held-out wording. Every stage is a script with a shipped config; killed and star
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from intentfold.config import parse
 from intentfold.metrics.plot import plot_scores
 from intentfold.metrics.report import Row, table
-from intentfold.records import from_json, write_text
+from intentfold.records import canonical_json, from_json, to_json, write_text
 from intentfold.stages import Stages, steps_for_the_cpu_time_of
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +25,9 @@ WHAT = (
     "SmolLM2-135M-Instruct on held-out tasks told in held-out wording; the agent is the state executor, which is no model, "
     "so scores measure the tracker. `sft_continued` is the same SFT going on, on the same traces, for OPD's CPU time."
 )
-SHOWN = ("mean_score", "car", "exact_state", "recovery", "obsolete_retention", "opd_gain", "opd_vs_continued")
+# Nats a token on held text, OPD minus SFT continued: above 0, OPD kept more of its base's general skill.
+HELD_TEXT = "held_text_vs_continued"
+SHOWN = ("mean_score", "car", "exact_state", "recovery", "obsolete_retention", "opd_gain", "opd_vs_continued", HELD_TEXT)
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,19 @@ def main(argv: list[str] | None = None) -> None:
     arms = {arm: {"base": BASE} | ({"adapter": adapter} if adapter else {}) for arm, adapter in adapters.items()}
     tested = (f"--episodes={out}/traces/test.jsonl", f"--out={out}/closed_loop", f"--arms={json.dumps(arms)}")
     stages.run("closed loop", "eval/closed_loop", "demo", *tested)
+    # General skill kept: which of the two ways on from the cold start moved further from the base.
+    both = (f"--adapter={out}/opd/adapter", f"--against={out}/sft_continued/adapter", "--executable=false")
+    stages.run("held text", "eval/regression_guard", "demo", *both, f"--out={out}/guard")
     report(ROOT / out, stages.cost())
 
 
 def report(out: Path, cost: str) -> None:
     """results.json, scores.png and report.md in the run's folder, and the table on the screen."""
-    shutil.copy(out / "closed_loop/results.json", out / "results.json")
-    rows = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    rows = json.loads((out / "closed_loop/results.json").read_text(encoding="utf-8"))
+    [guard] = json.loads((out / "guard/results.json").read_text(encoding="utf-8"))
+    spread = {name: guard[name] for name in ("mean", "low", "high", "n")}
+    rows.append(to_json(Row("opd", "held text", HELD_TEXT, **spread, agent="-")))
+    write_text(out / "results.json", canonical_json(rows) + "\n")
     plot_scores(rows, out / "scores.png")
     found = [from_json(Row, row) for row in rows]
     shown = table([row for row in found if row.metric in SHOWN and row.mean is not None])
