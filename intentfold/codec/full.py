@@ -22,6 +22,8 @@ def decode_state(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
     """
     edits, unread = decode_edits(text, IntentState())
     additions = [edit for edit in edits if edit.op == "ADD"]
-    others = tuple(Rejected(f"{edit.op} {edit.id}", "a full state is made of SET and ADD lines") for edit in edits if edit.op != "ADD")
+    others = tuple(
+        Rejected(f"{edit.op} {edit.id}", "a full state is made of SET and ADD lines") for edit in edits if edit.op != "ADD"
+    )
     target, refused = fold_leniently(IntentState(), additions)
     return diff(state, target), (*unread, *others, *refused)

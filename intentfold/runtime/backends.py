@@ -71,6 +71,13 @@ class Model:
         return ""
 
 
+def check_answering(roles: Mapping[str, Model | None]) -> None:
+    """Raise `ValueError` for a scripted tracker in another role: it writes edits, whatever it is asked."""
+    for role, model in roles.items():
+        if model is not None and model.kind not in ("in_process", "openai"):
+            raise ValueError(f"{role}: a tracker of kind {model.kind} answers nothing else, expected in_process or openai")
+
+
 class Backends:
     """Makes backends; in-process ones of the same base share its weights, so use one at a time."""
 
