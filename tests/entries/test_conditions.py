@@ -75,7 +75,7 @@ BAD = [
     ({"trackers": {"a/b": {"kind": "oracle"}}, "codecs": {}, "comparisons": {}}, "trackers: a name is made of letters"),
     ({"comparisons": {"gain": ["delta", "bogus"]}}, "comparisons.gain: expected two of"),
     ({"codecs": {"other": "full"}}, "codecs: expected some of the trackers"),
-    ({"agent": {"base": "x"}, "summariser": {"kind": "oracle"}}, "summariser: a tracker of kind oracle answers nothing else"),
+    ({"agent": {"base": "x"}, "summariser": {"kind": "oracle"}}, "summariser: a oracle tracker answers nothing else"),
     ({"summariser": {"base": "x"}}, "reads no summary that a model wrote"),
     ({"budget": {"words": 0}}, "words"),
     ({"ablations": ["no_brakes"]}, "no_brakes"),

@@ -170,7 +170,7 @@ def test_a_tracker_is_not_its_own_judge(main, tmp_path, monkeypatch) -> None:
 
 BAD = [
     ({"comparisons": {"gain": ["oracle", "opd"]}}, "comparisons.gain: expected two of the arms"),
-    ({"judge": {"kind": "oracle"}}, "judge: a tracker of kind oracle answers nothing else"),
+    ({"judge": {"kind": "oracle"}}, "judge: a oracle tracker answers nothing else"),
     ({"max_tokens": 2.5}, "max_tokens"),
     ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
     ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters"),

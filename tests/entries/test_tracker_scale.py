@@ -131,7 +131,7 @@ BAD = [
     ({"pairs": {"p": ["oracle", "bogus"]}}, "pairs.p: expected trackers among"),
     ({"prices": {"oracle": {"input": 1.0}}}, "output"),
     ({"trackers": {"reference": {"kind": "lapsing"}}}, "rate: a model of kind lapsing needs it"),
-    ({"agent": {"kind": "lapsing", "rate": 0.1}}, "agent: a tracker of kind lapsing answers nothing else"),
+    ({"agent": {"kind": "lapsing", "rate": 0.1}}, "agent: a lapsing tracker answers nothing else"),
     ({"margin": 0.0}, "margin between 0 and 1"),
     ({"margin": float("nan")}, "margin between 0 and 1"),
     ({"margin": float("inf")}, "margin between 0 and 1"),
