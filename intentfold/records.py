@@ -94,11 +94,12 @@ def write_jsonl(path: Path, records: Iterable[Any]) -> int:
 
 
 def read_jsonl(path: Path, cls: type[T]) -> list[T]:
-    """Read every record; the first bad line raises `RecordError` with file and line."""
+    """Read every record; the first bad line, or the second of an `id`, raises `RecordError` with file and line."""
     records = []
+    seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            records.append(from_json(cls, line))
+            records.append(_new_record(cls, line, number, seen))
         except ValueError as error:
             raise RecordError(f"{path}:{number}: {error}") from None
     return records
@@ -113,12 +114,7 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            record = from_json(cls, line)
-            id = str(getattr(record, "id", number))
-            if id in seen:
-                raise RecordError(f"{id} stands on line {seen[id]} already")
-            seen[id] = number
-            records.append(record)
+            records.append(_new_record(cls, line, number, seen))
         except ValueError as error:
             raw = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             reason = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
@@ -128,6 +124,17 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
     else:
         quarantine.unlink(missing_ok=True)
     return records, len(bad)
+
+
+def _new_record(cls: type[T], line: str, number: int, seen: dict[str, int]) -> T:
+    """The record of a line; `seen` holds the line of every id so far."""
+    record = from_json(cls, line)
+    id = getattr(record, "id", None)
+    if isinstance(id, str):
+        if id in seen:
+            raise RecordError(f"the id {id!r} stands on line {seen[id]} already")
+        seen[id] = number
+    return record
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
