@@ -47,10 +47,10 @@ def chosen_dtype(choice: DtypeChoice) -> Dtype:
 
 @dataclass(frozen=True, kw_only=True)
 class InProcessOptions:
-    """How models run in this process: the arguments that every script which runs them shares.
+    """How models are run: the arguments that every script which runs them shares.
 
     Args:
-        batch_size: rows decoded at once in process; a kill loses at most twice as many
+        batch_size: rows decoded at once in process, and requests at a time to a server; a kill loses at most twice as many
         dtype: of the weights; auto is bfloat16 on a CPU that multiplies it in hardware, else float32
         device: where the weights lie
         chat_template_kwargs: what the chat template takes besides the messages, in process and served, the same as in training

@@ -111,6 +111,7 @@ class Backends:
                 model.base_url or "",
                 model.model or "",
                 api_key_variable=model.api_key_variable,
+                concurrency=self._options["batch_size"],
                 chat_template_kwargs=self._chat_template_kwargs,
                 temperature=model.temperature or 0.0,
                 seed=model.seed,

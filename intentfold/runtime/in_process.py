@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -88,11 +89,13 @@ class InProcessBackend:
         order = sorted(range(len(rows)), key=lambda position: len(rows[position]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
+            begin = time.perf_counter()
             outputs = generate([rows[position] for position in batch], max_tokens)
+            span = begin, time.perf_counter()
             for position, ids in zip(batch, outputs, strict=True):
                 stopped = bool(ids) and ids[-1] in self._stop
                 text = self.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=True)
-                completions[position] = Completion(text, len(rows[position]), len(ids), stopped)
+                completions[position] = Completion(text, len(rows[position]), len(ids), stopped, span)
         return [completions[position] for position in range(len(rows))]
 
     def option_logprobs(self, prompts: Sequence[Prompt], options: Sequence[str]) -> list[list[float]]:

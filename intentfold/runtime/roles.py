@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from intentfold.dialogue import Dialogue, Turn
@@ -16,7 +16,10 @@ Prompt = tuple[Turn, ...]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens."""
+    """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens.
+
+    `span` is when the model was at it, begin and end on this process's `time.perf_counter`, where the backend can tell.
+    """
 
     __pydantic_config__ = RECORD
 
@@ -24,6 +27,7 @@ class Completion:
     prompt_tokens: int
     completion_tokens: int
     stopped: bool
+    span: tuple[float, float] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         # A lone surrogate could not be written to any journal or report.

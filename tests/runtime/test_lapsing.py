@@ -1,16 +1,13 @@
-"""A tracker of known quality, and what calls cost."""
+"""Scripted trackers: the oracle, and one of known quality."""
 
 from __future__ import annotations
 
 import pytest
 
-from intentfold.dialogue import Turn
 from intentfold.intent import Edit, IntentState, canonical, fold
 from intentfold.metrics.state import comparable
 from intentfold.runtime.episodes import track
-from intentfold.runtime.journal import Journal, JournaledBackend
-from intentfold.runtime.scripted import CannedBackend, _carried_over, lapsing_backend, oracle_backend
-from intentfold.runtime.timing import TimedBackend, Usage
+from intentfold.runtime.scripted import _carried_over, lapsing_backend, oracle_backend
 from tests.episodes import episode as told
 from tests.episodes import house, small_house, table_task
 
@@ -54,19 +51,6 @@ def test_a_rate_of_one_edits_nothing_and_seeds_differ() -> None:
     written = {tuple(fold.raw for fold in track(episodes, lapsing_backend(episodes, 0.5, seed))[0]) for seed in range(8)}
     assert len(written) > 3
     assert track(episodes, lapsing_backend(episodes, 0.5, 3)) == track(episodes, lapsing_backend(episodes, 0.5, 3))
-
-
-def test_calls_are_timed_and_summed_over_runs_and_a_journal_costs_nothing(tmp_path) -> None:
-    prompts = [(Turn("user", f"prompt {n}"),) for n in range(3)]
-    canned = CannedBackend({}, otherwise="two words")
-    timed = TimedBackend(canned, Journal(tmp_path / "timings.jsonl"))
-    served = JournaledBackend(timed, Journal(tmp_path / "completions.jsonl"), chunk=2)
-    served.complete(prompts, 5)
-    served.complete(prompts, 5)
-    found = TimedBackend(canned, Journal(tmp_path / "timings.jsonl")).usage()
-    assert (found.prompts, found.prompt_tokens, found.completion_tokens) == (3, 6, 6)
-    assert found.seconds > 0
-    assert TimedBackend(CannedBackend({}, name="another"), timed.journal).usage() == Usage()
 
 
 def test_edits_go_to_what_the_own_state_has_of_the_items_they_are_about() -> None:
