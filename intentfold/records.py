@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -99,7 +99,7 @@ def read_jsonl(path: Path, cls: type[T]) -> list[T]:
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            records.append(_new_record(cls, line, number, seen))
+            records.append(_first(from_json(cls, line), number, seen))
         except ValueError as error:
             raise RecordError(f"{path}:{number}: {error}") from None
     return records
@@ -110,11 +110,16 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
 
     A record whose `id` stood on an earlier line is a bad line too.
     """
+    return parse_quarantining(path, lambda line: from_json(cls, line), quarantine)
+
+
+def parse_quarantining(path: Path, parse: Callable[[str], T], quarantine: Path) -> tuple[list[T], int]:
+    """`read_jsonl_quarantining` for lines that are no records yet: a `ValueError` of `parse` is the reason against a line."""
     records, bad = [], []
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            records.append(_new_record(cls, line, number, seen))
+            records.append(_first(parse(line), number, seen))
         except ValueError as error:
             raw = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             reason = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
@@ -126,9 +131,8 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
     return records, len(bad)
 
 
-def _new_record(cls: type[T], line: str, number: int, seen: dict[str, int]) -> T:
-    """The record of a line; `seen` holds the line of every id so far."""
-    record = from_json(cls, line)
+def _first(record: T, number: int, seen: dict[str, int]) -> T:
+    """The record of line `number`, which must be the first of its id; `seen` holds the line of every id so far."""
     id = getattr(record, "id", None)
     if isinstance(id, str):
         if id in seen:
