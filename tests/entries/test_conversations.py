@@ -24,7 +24,10 @@ LINES = [
         {"role": "assistant", "content": "Noted."},
         {"role": "user", "content": [{"type": "text", "text": "Porto,"}, {"type": "text", "text": "not Lisbon."}], "name": "x"},
     ]},
-    {"messages": [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Book Oslo."}, {"role": "assistant", "content": "Done."}]},
+    {"messages": [
+        {"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Book Oslo."},
+        {"role": "assistant", "content": "Done."},
+    ]},
 ]  # fmt: skip
 BAD = [
     ("{not json", "Expecting property name"),
@@ -75,7 +78,7 @@ def test_an_import_keeps_the_words_of_both_sides_and_counts_the_rest(tmp_path) -
 
 
 def test_nothing_that_could_be_read_is_an_error(tmp_path) -> None:
-    with pytest.raises(SystemExit, match=r"no line could be read; .*quarantine.jsonl says why"):
+    with pytest.raises(SystemExit, match=r"no conversation could be read; .*quarantine.jsonl says why"):
         imported(tmp_path, "{}")
 
 
