@@ -16,6 +16,7 @@ from pathlib import Path
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.records import canonical_json, parse_quarantining, write_jsonl, write_text
 from intentfold.sources.conversations import read_conversation
+from intentfold.trace import Conversation
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,21 @@ def main(argv: list[str] | None = None) -> None:
         raise SystemExit(f"{args.conversations}: no such file; expected conversations as JSON lines")
     check_same_run(args.out, args)
     record_run(args.out, args)
-    counts: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {}
+
+    def imported(line: str) -> Conversation:
+        conversation, left_out = read_conversation(line)
+        counts.setdefault(conversation.id, left_out)  # of the first of an id: a second is set aside
+        return conversation
+
     quarantine = args.out / "quarantine.jsonl"
-    found, bad = parse_quarantining(args.conversations, lambda line: read_conversation(line, counts), quarantine)
+    found, bad = parse_quarantining(args.conversations, imported, quarantine)
     write_jsonl(args.out / "conversations.jsonl", found)
     totals = {
         "conversations": len(found),
         "user turns": sum(len(conversation.exchanges) for conversation in found),
         "lines set aside": bad,
-        **counts,
+        **sum(counts.values(), Counter()),
     }
     write_text(args.out / "counts.json", canonical_json(totals) + "\n")
     for what, count in totals.items():

@@ -14,12 +14,12 @@ from intentfold.trace import Conversation
 _LEFT_OUT = ("system", "developer", "tool", "function")
 
 
-def read_conversation(line: str, counts: Counter[str]) -> Conversation:
+def read_conversation(line: str) -> tuple[Conversation, Counter[str]]:
     """The conversation of one line, `{"messages": [{"role": …, "content": …}, …], "id": …}`; its `id` may be missing.
 
     Messages that are not the user's or the agent's, and those without words (tool calls), are left out; messages of one
-    side in a row become one. `counts` is told how many of each. Raises `ValueError` naming the message at fault: words are
-    all that can be tracked, so an image is one.
+    side in a row become one: how many of each stands beside the conversation. Raises `ValueError` naming the message at
+    fault; words are all that can be tracked, so an image is one.
     """
     data = json.loads(line.encode("utf-8"))
     if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
@@ -46,8 +46,7 @@ def read_conversation(line: str, counts: Counter[str]) -> Conversation:
         raise ValueError(f"id: expected a string or a whole number, got {id!r}")
     conversation = Conversation(1, str(id), dialogue)
     canonical_json(to_messages(dialogue)).encode("utf-8")  # an escaped lone surrogate is no text
-    counts.update(found)
-    return conversation
+    return conversation, found
 
 
 def _role(message: Any, where: str) -> Role | None:

@@ -43,7 +43,10 @@ BAD = [
     ('{"messages": [{"role": "user", "content": 3}]}', "messages.0.content: expected text or a list of parts, got 3"),
     ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "surrogates not allowed"),
     ('{"id": true, "messages": [{"role": "user", "content": "x"}]}', "id: expected a string or a whole number, got True"),
-    ('{"id": "one", "messages": [{"role": "user", "content": "again"}]}', "the id 'one' stands on line 1 already"),
+    (
+        '{"id": "one", "messages": [{"role": "user", "content": "again"}, {"role": "tool", "content": ""}]}',
+        "the id 'one' stands on line 1 already",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ from intentfold.metrics.cases import Bench
 from intentfold.records import write_jsonl
 from intentfold.runtime.journal import Journal
 from tests.episodes import house
+from tests.pages import check_page
 from tests.servers import chat_server
 from tests.tiny import script
 
@@ -87,6 +88,7 @@ def test_the_verdicts_where_the_truth_is_known(tmp_path) -> None:
     assert "reference (122B)" in page
     assert "under_trained against reference: the first is worse" in page
     assert "Worst cases" in page
+    assert check_page(enough / "run" / "report.html").tags.count("svg") == 1
 
 
 def test_a_run_that_is_started_again_keeps_its_numbers(tmp_path) -> None:
