@@ -170,24 +170,29 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
     band = None
     if reference.mean_score is not None:
         band = Band(reference.tracker, reference.mean_score, reference.low or 0.0, reference.high or 0.0)
-    lines = tuple(
+    scores = tuple(
         (
             _label(r),
             f"{number(r.mean_score)} ({span(r.low, r.high)})",
             number(r.car),
             *(number(r.state[metric]) for metric in STATE_METRICS[:3]),
-            f"{r.decode_tokens:.1f}",
-            *map(number, (r.seconds_per_turn, r.cpu_seconds_per_turn, r.latency_mean, r.latency_p50, r.latency_p95)),
-            "–" if r.in_flight is None else f"{r.in_flight:.0%} / {r.busy:.0%}",
-            number(r.cost),
             _difference(r),
             "reference" if r is reference else r.verdict or "–",
         )
         for r in ordered
     )
-    scores = ("tracker", "mean score", "car", "exact state", "exact final state", "item F1")
-    costs = ("tokens a turn", "s a turn", "CPU-s a turn", "latency, mean s", "p50", "p95", "server full / busy")
-    header = (*scores, *costs, "cost of 1,000 turns", "against the reference", "verdict")
+    found = ("mean score", "car", "exact state", "exact final state", "item F1", "against the reference", "verdict")
+    costs = tuple(
+        (
+            _label(r),
+            f"{r.decode_tokens:.1f}",
+            *map(number, (r.seconds_per_turn, r.cpu_seconds_per_turn, r.latency_mean, r.latency_p50, r.latency_p95)),
+            "–" if r.in_flight is None else f"{r.in_flight:.0%} / {r.busy:.0%}",
+            number(r.cost),
+        )
+        for r in ordered
+    )
+    spent = ("tokens a turn", "s a turn", "CPU-s a turn", "latency, mean s", "p50", "p95", "server full / busy", "cost of 1,000")
     others = [row for row in ordered if row is not reference]
     return [
         Heading("Tracker scale", 1),
@@ -196,16 +201,18 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
             "Every tracker folded the same dialogues and the same frozen agent answered from its state. The difference is "
             f"paired by case and clustered by source task; the margin is {reference.margin}."
         ),
+        Figure(intervals(bars, "mean score, 95% interval", band), f"Mean score; the band is that of {reference.tracker}"),
+        Table(("tracker", *found), scores),
+        Heading("Verdicts"),
+        *(Text(_words(row)) for row in others),
+        *(Text(verdict_words(name, comparison)) for name, comparison in comparisons.items()),
+        Heading("What a turn costs"),
         Text(
             "Seconds a turn are a turn's share of batched calls, latencies how long the model was at one turn: its request "
             "with a server, its batch in process. A server is full by its requests in flight over those allowed, and busy while "
             "it has any; what other clients ask of it is not seen."
         ),
-        Figure(intervals(bars, "mean score, 95% interval", band), f"Mean score; the band is that of {reference.tracker}"),
-        Table(header, lines),
-        Heading("Verdicts"),
-        *(Text(_words(row)) for row in others),
-        *(Text(verdict_words(name, comparison)) for name, comparison in comparisons.items()),
+        Table(("tracker", *spent), costs),
     ]  # fmt: skip
 
 
