@@ -13,7 +13,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -25,16 +24,16 @@ from intentfold.metrics.checker_report import METRICS
 from intentfold.metrics.plot import plot_reliability
 from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import Comparison
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.records import canonical_json, to_json, write_jsonl, write_text
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.journal import Journal, journaled
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import CannedBackend
 
 
-@dataclass(frozen=True)
-class Arguments:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(InProcessOptions):
     """One evaluation.
 
     Args:
@@ -49,8 +48,6 @@ class Arguments:
         margin: margin of equivalence and non-inferiority
         limit: judge only so many questions of a split, drawn at random; 0 for all
         max_tokens: most tokens that a judgement may write
-        batch_size: rows decoded at once in process
-        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training
         seed: seed of draws and orders
     """
 
@@ -66,18 +63,17 @@ class Arguments:
     limit: int = 0
     max_tokens: int = 48
     batch_size: int = 16
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
-            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
+        super().__post_init__()
+        if min(self.runs, self.max_tokens) < 1 or self.limit < 0 or not 0 < self.margin < 1:
+            raise ValueError("runs, max_tokens must be at least 1; limit at least 0; margin between 0 and 1")
         if not 0.0 <= self.most_false < 1.0:
             raise ValueError(f"most_false must be in [0, 1), got {self.most_false}")
         check_names("arms", self.arms)
+        # The oracle and null of this script are checkers; nothing lapses in them.
+        check_answering({f"arms.{arm}": one for arm, one in self.arms.items() if one.kind not in ("oracle", "null")})
         check_names("comparisons", self.comparisons, {*self.arms, *METRICS})
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
@@ -94,8 +90,7 @@ def main(argv: list[str] | None = None) -> None:
     parts = {split: questions(args, split) for split in dict.fromkeys((args.validation, *args.splits))}
     where = judging.conditions({split: parts[split] for split in args.splits})
     journals = [Journal(args.out / f"completions.{run + 1}.jsonl") for run in range(args.runs)]
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    backends = Backends(**options)
+    backends = args.backends()
     rows: list[Row] = []
     judged: dict[str, dict[str, list[metrics.Judged]]] = {}
     bins: dict[str, list[metrics.Bin]] = {}

@@ -25,10 +25,10 @@ from intentfold.metrics.page import write_report
 from intentfold.metrics.scores import Case, score_gain
 from intentfold.metrics.state import Ratio, fold_records, measure, rejections
 from intentfold.metrics.statistics import MARGIN, Comparison
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, to_json, write_jsonl
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.episodes import CONTROLS, control_view, rollouts, spread, track, track_forced, tracker_view
 from intentfold.runtime.gate import answer_through_gate
 from intentfold.runtime.journal import Journal, JournaledBackend, journaled_grade
@@ -39,7 +39,7 @@ from intentfold.trace import Episode
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One closed-loop run.
 
     Args:
@@ -54,9 +54,6 @@ class Arguments:
         teacher_forced: also fold every turn from the oracle's state, for exact edits
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
-        batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device, chat_template_kwargs: of in-process models, the last the same as in training; dtype auto is bfloat16
-            on a CPU that multiplies it in hardware, else float32
     """
 
     episodes: Path
@@ -70,15 +67,12 @@ class Arguments:
     teacher_forced: bool = True
     limit: int = 0
     max_tokens: int = 128
-    batch_size: int = 32
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
+        super().__post_init__()
+        check_answering({"agent": self.agent})
+        if self.limit < 0 or self.window < 0 or self.max_tokens < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; max_tokens at least 1; margin between 0 and 1")
         check_names("arms", self.arms, report.RESERVED)
         check_names("comparisons", self.comparisons, {*self.arms, *report.METRICS})
         for name, pair in self.comparisons.items():
@@ -98,11 +92,10 @@ def main(argv: list[str] | None = None) -> None:
     if not episodes:
         raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
     completions, grades = Journal(args.out / "completions.jsonl"), Journal(args.out / "grades.jsonl")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    backends = Backends(**options)
+    backends = args.backends()
     agent: Agent = ExecutorAgent()
     if args.agent is not None:  # with weights of its own: the trackers switch adapters on theirs
-        agent = ModelAgent(JournaledBackend(Backends(**options).make(args.agent), completions))
+        agent = ModelAgent(JournaledBackend(args.backends().make(args.agent), completions))
     written: list[dict[str, Any]] = []
 
     def answer(arm: str, condition: str, views: Sequence[View]) -> list[Case]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -23,10 +22,10 @@ from intentfold.metrics.compression import superseded_kept
 from intentfold.metrics.page import write_report
 from intentfold.metrics.state import fold_records, measure, rejections
 from intentfold.metrics.statistics import MARGIN
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, write_jsonl
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.compress import COMPRESSIONS, Budget, ExtractiveSummariser, ModelSummariser, Summariser, compressions
 from intentfold.runtime.conditions import ABLATIONS, Ablation, ablated_view, compressed_view
 from intentfold.runtime.episodes import CONTROLS, control_view, spread, track, tracker_view
@@ -38,7 +37,7 @@ from intentfold.trace import Episode
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One run of the conditions.
 
     Args:
@@ -55,8 +54,6 @@ class Arguments:
         window: how many messages the trackers see; 0 for all
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
-        batch_size: rows decoded at once in process
-        dtype, device, chat_template_kwargs: of in-process models
     """
 
     episodes: Path
@@ -72,13 +69,10 @@ class Arguments:
     window: int = WINDOW
     limit: int = 0
     max_tokens: int = 256
-    batch_size: int = 32
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        super().__post_init__()
+        check_answering({"agent": self.agent, "summariser": self.summariser})
         ablated = {f"{tracker}-{ablation}" for tracker in self.trackers for ablation in self.ablations}
         check_names("trackers", self.trackers, {*report.RESERVED, *ablated})
         check_names("comparisons", self.comparisons)
@@ -90,8 +84,8 @@ class Arguments:
             raise ValueError(f"codecs: expected some of the trackers {sorted(self.trackers)}, got {sorted(self.codecs)}")
         if self.agent is None and self.summariser is not None:
             raise ValueError("summariser: the state executor reads no summary that a model wrote; leave it null")
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
+        if self.limit < 0 or self.window < 0 or self.max_tokens < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; max_tokens at least 1; margin between 0 and 1")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -108,13 +102,12 @@ def main(argv: list[str] | None = None) -> None:
     if not episodes:
         raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
     completions = Journal(args.out / "completions.jsonl")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     agent: Agent = ExecutorAgent()
     if args.agent is not None:
-        agent = ModelAgent(JournaledBackend(Backends(**options).make(args.agent), completions))
+        agent = ModelAgent(JournaledBackend(args.backends().make(args.agent), completions))
     summariser: Summariser = ExtractiveSummariser()
     if args.summariser is not None:
-        summariser = ModelSummariser(JournaledBackend(Backends(**options).make(args.summariser), completions))
+        summariser = ModelSummariser(JournaledBackend(args.backends().make(args.summariser), completions))
     bench = Bench(episodes, agent, Journal(args.out / "grades.jsonl"), "general-test")
 
     executor = args.agent is None
@@ -128,7 +121,7 @@ def main(argv: list[str] | None = None) -> None:
         bench.share(report.NO_ARM, condition, "superseded_kept", [superseded_kept(e, h.dialogue) for e, h in pairs])
         bench.share(report.NO_ARM, condition, "compressed", [(h.summaries > 0, 1.0) for h in histories])
     rejected: dict[str, Counter[str]] = {}
-    backends, window = Backends(**options), args.window or None
+    backends, window = args.backends(), args.window or None
     for arm, model in args.trackers.items():
         codec = args.codecs.get(arm, "delta")
         with tqdm(total=sum(len(episode.turns) for episode in episodes), desc=f"{arm}: folds") as bar:

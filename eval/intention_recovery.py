@@ -27,10 +27,10 @@ from intentfold.metrics.recovery.intention import score_intentions
 from intentfold.metrics.recovery.judge import JudgeMatcher
 from intentfold.metrics.recovery.matching import Matcher, RuleMatcher
 from intentfold.metrics.statistics import MARGIN, Comparison
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import canonical_json, to_json, write_jsonl, write_text
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.episodes import spread, track
 from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.runtime.roles import require_separate
@@ -40,7 +40,7 @@ ACTOR = "scripted actor"
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One recovery run.
 
     Args:
@@ -54,8 +54,6 @@ class Arguments:
         window: how many messages the trackers see; 0 for all
         limit: run only so many trajectories, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
-        batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device, chat_template_kwargs: of in-process models, as in eval/closed_loop.py
     """
 
     trajectories: Path
@@ -68,22 +66,17 @@ class Arguments:
     window: int = WINDOW
     limit: int = 0
     max_tokens: int = 160
-    batch_size: int = 32
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
+        super().__post_init__()
+        check_answering({"judge": self.judge})
+        if self.limit < 0 or self.window < 0 or self.max_tokens < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; max_tokens at least 1; margin between 0 and 1")
         check_names("arms", self.arms)
         check_names("comparisons", self.comparisons, self.arms)
         for name, pair in self.comparisons.items():
             if not set(pair) <= self.arms.keys():
                 raise ValueError(f"comparisons.{name}: expected two of the arms {sorted(self.arms)}, got {list(pair)}")
-        if self.judge is not None and self.judge.kind in ("oracle", "null"):
-            raise ValueError(f"judge: a {self.judge.kind} tracker matches nothing, expected in_process or openai")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -97,11 +90,10 @@ def main(argv: list[str] | None = None) -> None:
     check_same_run(args.out, args)
     record_run(args.out, args)
     completions = Journal(args.out / "completions.jsonl")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    backends = Backends(**options)
+    backends = args.backends()
     matcher: Matcher = RuleMatcher()
     if args.judge is not None:  # with weights of its own: the trackers switch adapters on theirs
-        matcher = JudgeMatcher(JournaledBackend(Backends(**options).make(args.judge), completions))
+        matcher = JudgeMatcher(JournaledBackend(args.backends().make(args.judge), completions))
     episodes = [as_episode(trajectory, carry=True) for trajectory in trajectories]
     settings: dict[str, Any] = {"codec": args.codec, "window": args.window or None, "max_tokens": args.max_tokens}
     measured: dict[str, list[dict[str, report.Ratio]]] = {}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
@@ -29,16 +28,16 @@ from intentfold.metrics.report import Row, row, table
 from intentfold.metrics.statistics import MARGIN
 from intentfold.mining.assets import Who, learn_all
 from intentfold.mining.checker import read_pairs
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.records import write_jsonl
 from intentfold.runtime.asset_store import AssetStore
-from intentfold.runtime.backends import Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.embeddings import EmbeddingSelector
 from intentfold.trace import LiveRun
 
 
-@dataclass(frozen=True)
-class Arguments:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(InProcessOptions):
     """One evaluation.
 
     Args:
@@ -57,7 +56,6 @@ class Arguments:
         runs, seed: executions of each target; seed of the agent's luck
         limit, margin: at most so many users of a split, 0 for all; margin of equivalence and non-inferiority
         max_tokens: most tokens of a judgement
-        batch_size, dtype, device, chat_template_kwargs: of in-process models
     """
 
     histories: Path
@@ -78,20 +76,19 @@ class Arguments:
     margin: float = MARGIN
     max_tokens: int = 48
     batch_size: int = 16
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        super().__post_init__()
+        roles = {"learner_model": self.learner_model, "selector_model": self.selector_model}
+        check_answering({**roles, **{f"checkers.{name}": model for name, model in self.checkers.items()}})
         check_names("checkers", self.checkers, ("learner", "selector"))
         if (self.learner == "model") != (self.learner_model is not None):
             raise ValueError("learner_model goes with learner 'model'")
         if (self.selector == "lexical") != (self.selector_model is None):
             raise ValueError("selector_model goes with selector 'model' or 'embedding'")
-        if min(self.runs, self.max_tokens, self.batch_size) < 1 or self.limit < 0 or not 0 < self.margin < 1:
-            raise ValueError("runs, max_tokens, batch_size must be at least 1; limit at least 0; margin between 0 and 1")
+        if min(self.runs, self.max_tokens) < 1 or self.limit < 0 or not 0 < self.margin < 1:
+            raise ValueError("runs, max_tokens must be at least 1; limit at least 0; margin between 0 and 1")
         for name in self.thresholds:
             model = self.checkers.get(name)
             if model is None or model.kind != "in_process":
@@ -114,8 +111,7 @@ def main(argv: list[str] | None = None) -> None:
     if not pairs:
         raise SystemExit(f"{args.histories}: no histories in {args.splits}")
     check_environment(pairs)
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    casting = Casting(args.out, options)
+    casting = Casting(args.out, args.in_process)
     selector, rankers = casting.selectors(args.selector, args.selector_model)
     judges = {name: None if model is None else casting.served(model) for name, model in args.checkers.items()}
     thresholds = {name: read_threshold(path, str(getattr(judges[name], "name", ""))) for name, path in args.thresholds.items()}

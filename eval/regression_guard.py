@@ -10,7 +10,7 @@ report.html and report.md. The suites are fixed and of our own writing; their sc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ from intentfold.metrics.document import Heading, Text
 from intentfold.metrics.guard import TEXTS, answer_code, conclusion, executable_tasks, relative
 from intentfold.metrics.page import comparison_blocks, file_links, write_document
 from intentfold.metrics.statistics import paired, paired_means
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.records import canonical_json, to_json, write_jsonl, write_text
 
 
-@dataclass(frozen=True)
-class Arguments:
+@dataclass(frozen=True, kw_only=True)
+class Arguments(InProcessOptions):
     """One guard run.
 
     Args:
@@ -39,7 +39,6 @@ class Arguments:
         text_margin: nats a token that the adapter may lose on held text
         task_margin: share of the executable tasks that it may lose
         max_tokens: most tokens of an answer
-        batch_size, dtype, device, chat_template_kwargs: of the model
     """
 
     base: Path
@@ -51,14 +50,11 @@ class Arguments:
     task_margin: float = 0.1
     max_tokens: int = 128
     batch_size: int = 16
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if min(self.text_margin, self.task_margin) <= 0 or min(self.max_tokens, self.batch_size) < 1:
-            raise ValueError("text_margin and task_margin must be above 0; max_tokens and batch_size at least 1")
+        super().__post_init__()
+        if min(self.text_margin, self.task_margin) <= 0 or self.max_tokens < 1:
+            raise ValueError("text_margin and task_margin must be above 0; max_tokens at least 1")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -72,8 +68,7 @@ def main(argv: list[str] | None = None) -> None:
     record_run(args.out, args)
     from intentfold.runtime.in_process import InProcessBackend
 
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    backend = InProcessBackend(args.base, **options)
+    backend = InProcessBackend(args.base, **args.in_process)
     tasks = executable_tasks() if args.executable else []
     logprobs: dict[str, list[float]] = {}
     right: dict[str, list[bool]] = {}

@@ -22,10 +22,10 @@ from intentfold.metrics.page import file_links, worst_cases, write_document
 from intentfold.metrics.scale import Price, ScaleRow, scale_blocks, scale_row
 from intentfold.metrics.state import Ratio, fold_records, measure
 from intentfold.metrics.statistics import MARGIN
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import canonical_json, read_jsonl_quarantining, to_json, write_jsonl, write_text
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model, check_answering
 from intentfold.runtime.episodes import CONTROLS, control_view, spread, track, tracker_view
 from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.runtime.model_agent import ModelAgent
@@ -36,7 +36,7 @@ from intentfold.trace import Episode
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One scale run.
 
     Args:
@@ -53,8 +53,6 @@ class Arguments:
         window: how many messages the trackers see; 0 for all
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
-        batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device, chat_template_kwargs: of in-process models
     """
 
     episodes: Path
@@ -70,13 +68,10 @@ class Arguments:
     window: int = WINDOW
     limit: int = 0
     max_tokens: int = 128
-    batch_size: int = 32
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        super().__post_init__()
+        check_answering({"agent": self.agent})
         named = {"reference": [self.reference], "sizes": self.sizes, "prices": self.prices}
         named |= {f"pairs.{name}": pair for name, pair in self.pairs.items()}
         for what, names in named.items():
@@ -84,8 +79,8 @@ class Arguments:
                 raise ValueError(f"{what}: expected trackers among {sorted(self.trackers)}, got {unknown}")
         check_names("trackers", self.trackers, report.RESERVED)
         check_names("pairs", self.pairs)
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
+        if self.limit < 0 or self.window < 0 or self.max_tokens < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; max_tokens at least 1; margin between 0 and 1")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -100,16 +95,15 @@ def main(argv: list[str] | None = None) -> None:
     if not episodes:
         raise SystemExit(f"{args.episodes}: no episodes ({bad} bad lines)")
     completions, timings = Journal(args.out / "completions.jsonl"), Journal(args.out / "timings.jsonl")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
     agent: Agent = ExecutorAgent()
     if args.agent is not None:
-        agent = ModelAgent(JournaledBackend(Backends(**options).make(args.agent), completions))
+        agent = ModelAgent(JournaledBackend(args.backends().make(args.agent), completions))
     bench = Bench(episodes, agent, Journal(args.out / "grades.jsonl"), "unified re-run")
     for control in CONTROLS:
         views = [control_view(episode, control, executor=args.agent is None) for episode in episodes]
         bench.run(control, report.NO_ARM, control, views)
 
-    backends = Backends(**options)
+    backends = args.backends()
     settings: dict[str, Any] = {"codec": args.codec, "window": args.window or None, "max_tokens": args.max_tokens}
     states: dict[str, list[dict[str, Ratio]]] = {}
     usage: dict[str, Usage] = {}

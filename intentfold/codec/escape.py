@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# `<` before `|` is broken up so that no field can spell a chat-template token such as <|im_end|>.
+# What could begin a token that a tokenizer adds to its words (<|im_end|>, <think>, </s>, <｜User｜>, [INST], [/INST]): text
+# must never become one, so its first character is written \u003c or \u005b, as JSON writes markup.
+_TOKEN = re.compile(r"<(?=[^\W\d_]|[|｜/])|\[(?=/?[A-Z][A-Z_]+\])")
 _PLAIN = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BACK = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t", "_": " "}
 _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
@@ -20,11 +22,11 @@ def escape(text: str, marks: str = "") -> str:
         edge = position in (0, len(text) - 1)
         if char in _PLAIN:
             out.append(_PLAIN[char])
-        elif char in _LINE_BREAKS or "\ud800" <= char <= "\udfff":
+        elif (char in "<[" and _TOKEN.match(text, position)) or char in _LINE_BREAKS or "\ud800" <= char <= "\udfff":
             out.append(f"\\u{ord(char):04x}")
         elif char == " " and edge:
             out.append("\\_")
-        elif char in marks or (char == "|" and position and text[position - 1] == "<"):
+        elif char in marks:
             out.append("\\" + char)
         elif char.isspace() and char != " ":
             out.append(f"\\u{ord(char):04x}")

@@ -22,7 +22,9 @@ STATE_METRICS = ("exact_state", "exact_final_state", "item_f1", "obsolete_retent
 class ScaleRow:
     """One tracker. Its verdict is that of `difference` (tracker − reference in mean score, paired, clustered).
 
-    `size` is in billions of parameters where it was given. Seconds are a fold's share of batched calls; `cost` is that of
+    `size` is in billions of parameters where it was given. Seconds a turn are a fold's share of batched calls, latencies
+    how long the model was at a fold (`Usage`). `in_flight` is a server's requests at a time over those allowed, averaged over
+    the wall time, and `busy` the share of that time in which it had any; both None for what is not served. `cost` is that of
     1,000 turns at the prices that were given. McNemar's p is that of CAR (see `Mcnemar` for its caveat); TOST and the
     bootstrap stand beside the interval and decide nothing. Where no case is graded for both, everything about the difference
     is None, and `n` 0.
@@ -46,6 +48,11 @@ class ScaleRow:
     decode_tokens: float
     seconds_per_turn: float | None
     cpu_seconds_per_turn: float | None
+    latency_mean: float | None
+    latency_p50: float | None
+    latency_p95: float | None
+    in_flight: float | None
+    busy: float | None
     cost: float | None
     difference: float | None
     difference_low: float | None
@@ -123,6 +130,11 @@ def scale_row(
         _share(ratios, "decode_tokens") or 0.0,
         per_turn and usage.seconds * per_turn,
         per_turn and usage.cpu_seconds * per_turn,
+        usage.mean_latency,
+        usage.latency(50),
+        usage.latency(95),
+        usage.in_flight,
+        usage.busy_share,
         cost,
         None if found is None else found.mean,
         None if found is None else found.low,
@@ -158,21 +170,29 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
     band = None
     if reference.mean_score is not None:
         band = Band(reference.tracker, reference.mean_score, reference.low or 0.0, reference.high or 0.0)
-    lines = tuple(
+    scores = tuple(
         (
             _label(r),
             f"{number(r.mean_score)} ({span(r.low, r.high)})",
             number(r.car),
             *(number(r.state[metric]) for metric in STATE_METRICS[:3]),
-            f"{r.decode_tokens:.1f}",
-            *map(number, (r.seconds_per_turn, r.cpu_seconds_per_turn, r.cost)),
             _difference(r),
             "reference" if r is reference else r.verdict or "–",
         )
         for r in ordered
     )
-    scores = ("tracker", "mean score", "car", "exact state", "exact final state", "item F1")
-    header = (*scores, "tokens a turn", "s a turn", "CPU-s a turn", "cost of 1,000 turns", "against the reference", "verdict")
+    found = ("mean score", "car", "exact state", "exact final state", "item F1", "against the reference", "verdict")
+    costs = tuple(
+        (
+            _label(r),
+            f"{r.decode_tokens:.1f}",
+            *map(number, (r.seconds_per_turn, r.cpu_seconds_per_turn, r.latency_mean, r.latency_p50, r.latency_p95)),
+            "–" if r.in_flight is None else f"{r.in_flight:.0%} / {r.busy:.0%}",
+            number(r.cost),
+        )
+        for r in ordered
+    )
+    spent = ("tokens a turn", "s a turn", "CPU-s a turn", "latency, mean s", "p50", "p95", "server full / busy", "cost of 1,000")
     others = [row for row in ordered if row is not reference]
     return [
         Heading("Tracker scale", 1),
@@ -182,10 +202,17 @@ def scale_blocks(what: str, rows: Sequence[ScaleRow], comparisons: Mapping[str, 
             f"paired by case and clustered by source task; the margin is {reference.margin}."
         ),
         Figure(intervals(bars, "mean score, 95% interval", band), f"Mean score; the band is that of {reference.tracker}"),
-        Table(header, lines),
+        Table(("tracker", *found), scores),
         Heading("Verdicts"),
         *(Text(_words(row)) for row in others),
         *(Text(verdict_words(name, comparison)) for name, comparison in comparisons.items()),
+        Heading("What a turn costs"),
+        Text(
+            "Seconds a turn are a turn's share of batched calls, latencies how long the model was at one turn: its request "
+            "with a server, its batch in process. A server is full by its requests in flight over those allowed, and busy while "
+            "it has any; what other clients ask of it is not seen."
+        ),
+        Table(("tracker", *spent), costs),
     ]  # fmt: skip
 
 

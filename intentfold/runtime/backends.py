@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,6 +60,12 @@ class Model:
         if self.temperature is not None and self.temperature < 0:
             raise ValueError(f"temperature must be at least 0, got {self.temperature}")
 
+    def in_epoch(self, epoch: int) -> Model:
+        """The model in an epoch, counted from 1: what samples has another seed in each, what does not stays as it is."""
+        if self.kind != "lapsing" and not self.temperature:
+            return replace(self, seed=None)
+        return replace(self, seed=(self.seed or 0) + epoch - 1)
+
     def missing(self, codec: str | None = None) -> str:
         """What must be there before any work and is not, empty where nothing is missing.
 
@@ -73,6 +79,13 @@ class Model:
         if self.api_key_variable is not None and not os.environ.get(self.api_key_variable):
             return f"the environment variable {self.api_key_variable} is not set"
         return ""
+
+
+def check_answering(roles: Mapping[str, Model | None]) -> None:
+    """Raise `ValueError` for a scripted tracker in another role: it writes edits, whatever it is asked."""
+    for role, model in roles.items():
+        if model is not None and model.kind not in ("in_process", "openai"):
+            raise ValueError(f"{role}: a {model.kind} tracker answers nothing else, expected in_process or openai")
 
 
 class Backends:
@@ -102,6 +115,7 @@ class Backends:
                 model.base_url or "",
                 model.model or "",
                 api_key_variable=model.api_key_variable,
+                concurrency=self._options["batch_size"],
                 chat_template_kwargs=self._chat_template_kwargs,
                 temperature=model.temperature or 0.0,
                 seed=model.seed,

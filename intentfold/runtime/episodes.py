@@ -39,12 +39,24 @@ def track(
     max_tokens: int = MAX_TOKENS,
 ) -> list[list[Fold]]:
     """Every turn of every episode folded from the tracker's own state: turn t of all episodes in one call."""
-    trackers = [Tracker(backend, codec, window, max_tokens=max_tokens) for _ in episodes]
-    folds: list[list[Fold]] = [[] for _ in episodes]
-    for t in range(max((len(episode.turns) for episode in episodes), default=0)):
-        going = [n for n, episode in enumerate(episodes) if t < len(episode.turns)]
-        turns = [episodes[n].turns[t].user for n in going]
-        replies = [episodes[n].turns[t - 1].reply if t else "" for n in going]
+    said = [list(zip(("", *(turn.reply for turn in e.turns)), (turn.user for turn in e.turns), strict=False)) for e in episodes]
+    return track_exchanges(said, backend, codec=codec, window=window, max_tokens=max_tokens)
+
+
+def track_exchanges(
+    dialogues: Sequence[Sequence[tuple[str, str]]],
+    backend: Backend,
+    *,
+    codec: Codec = "delta",
+    window: int | None = WINDOW,
+    max_tokens: int = MAX_TOKENS,
+) -> list[list[Fold]]:
+    """`track` for bare dialogues: what the agent said before and what the user says, turn by turn."""
+    trackers = [Tracker(backend, codec, window, max_tokens=max_tokens) for _ in dialogues]
+    folds: list[list[Fold]] = [[] for _ in dialogues]
+    for t in range(max(map(len, dialogues), default=0)):
+        going = [n for n, exchanges in enumerate(dialogues) if t < len(exchanges)]
+        replies, turns = zip(*(dialogues[n][t] for n in going), strict=True)
         for n, fold in zip(going, fold_many([trackers[n] for n in going], turns, replies), strict=True):
             folds[n].append(fold)
     return folds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -112,11 +113,14 @@ class InProcessBackend:
                 if firsts:
                     scores.update(zip(places, logits_BV.float().log_softmax(-1)[:, list(firsts)].tolist(), strict=True))
 
+            begin = time.perf_counter()
             outputs = generate([rows[position] for position in batch], max_tokens, look)
+            span = begin, time.perf_counter()
             for place, (position, ids) in enumerate(zip(batch, outputs, strict=True)):
                 stopped = bool(ids) and ids[-1] in self._stop
                 text = self.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=True)
-                completions[position] = Completion(text, len(rows[position]), len(ids), stopped, tuple(scores.get(place, ())))
+                logprobs = tuple(scores.get(place, ()))
+                completions[position] = Completion(text, len(rows[position]), len(ids), stopped, logprobs, span)
         return [completions[position] for position in range(len(rows))]
 
     def prompt_ids(self, prompt: Prompt) -> list[int]:

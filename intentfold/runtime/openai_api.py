@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import openai
@@ -63,7 +65,9 @@ class OpenAIBackend:
 
             async def one(prompt: Prompt) -> Completion:
                 async with turnstile:
-                    return await self._complete(client, prompt, max_tokens)
+                    begin = time.perf_counter()
+                    found = await self._complete(client, prompt, max_tokens)
+                    return replace(found, span=(begin, time.perf_counter()))
 
             results = await asyncio.gather(*map(one, prompts), return_exceptions=True)
         finished = {n: result for n, result in enumerate(results) if isinstance(result, Completion)}

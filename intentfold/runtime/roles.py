@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from intentfold.dialogue import Dialogue, Turn
@@ -19,6 +19,7 @@ class Completion:
     """What a model wrote for one prompt; `stopped` says that it ended by itself, not at the limit of tokens.
 
     `option_logprobs` is there where it was asked for (`Scorer`): how likely each option was to come first.
+    `span` is when the model was at it, begin and end on this process's `time.perf_counter`, where the backend can tell.
     """
 
     __pydantic_config__ = RECORD
@@ -28,6 +29,7 @@ class Completion:
     completion_tokens: int
     stopped: bool
     option_logprobs: tuple[float, ...] = ()
+    span: tuple[float, float] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         # A lone surrogate could not be written to any journal or report.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from intentfold.dialogue import Dialogue
-from intentfold.intent import Edit, IntentState, align, fold_leniently
+from intentfold.intent import Edit, IntentState, align, diff, fold_leniently
 from intentfold.prompts.tracker import WINDOW, Codec, tracker_completion, tracker_prompt
 from intentfold.runtime.executor import execute
 from intentfold.runtime.gate import mend
@@ -42,14 +42,21 @@ def null_backend() -> CannedBackend:
 
 
 def oracle_backend(episodes: Iterable[Episode], codec: Codec = "delta", window: int | None = WINDOW) -> CannedBackend:
-    """A tracker that writes the oracle's edits, met with the oracle's states and those episodes alone."""
-    texts = {}
+    """A tracker that writes the oracle's edits, met with its own states and those episodes alone.
+
+    A prompt has one answer. Where two episodes show the same one and want different edits, the first has its own; the
+    other goes on from the state that it got, and is put right at its next turn.
+    """
+    texts: dict[Prompt, str] = {}
     for episode in episodes:
-        state = IntentState()
+        own, oracle = IntentState(), IntentState()
         for number, turn in enumerate(episode.turns):
-            prompt = tracker_prompt(state, episode.drift(number), codec=codec, window=window)
-            texts[prompt] = tracker_completion(state, turn.edits, codec)
-            state = turn.state
+            prompt = tracker_prompt(own, episode.drift(number), codec=codec, window=window)
+            if prompt not in texts:
+                edits = turn.edits if own == oracle else diff(own, turn.state)
+                texts[prompt] = tracker_completion(own, edits, codec)
+            own = read_fold(own, Completion(texts[prompt], 0, 0, True), codec).state
+            oracle = turn.state
     return CannedBackend(texts, name="oracle")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,7 +72,42 @@ def test_escaping_gives_one_line_and_comes_back(text: str, marks: str) -> None:
     line = escape(text, marks)
     assert unescape(line) == text
     assert len(line.splitlines()) <= 1
-    assert "<|" not in line
+    assert not re.search(r"<[a-zA-Z|/]", line)
+
+
+TOKENS = [
+    "<|im_end|>",
+    "<think>",
+    "</think>",
+    "<repo_name>",
+    "<file_sep>",
+    "</s>",
+    "<｜User｜>",
+    "[INST]",
+    "[/INST]",
+    "[TOOL_CALLS]",
+]
+
+
+@pytest.mark.parametrize("marks", ["", "|", ":;|([])", ";()[]"])
+@pytest.mark.parametrize("token", TOKENS)
+def test_no_field_spells_an_added_token(token: str, marks: str) -> None:
+    for text in (token, f"say {token}, twice{token}{token}", f"<{token}", f"[{token}"):
+        line = escape(text, marks)
+        assert token not in line
+        assert unescape(line) == text
+
+
+PLAIN = ["a < b", "3 <4", "<- back", "x << 2", "<=5", "a <", "list[0]", "[note] [A] [ABC", "5 > 3", "<3", "if (a<1)"]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_ordinary_text_is_written_as_it_is(text: str) -> None:
+    assert escape(text) == text
+
+
+def test_markup_stays_readable() -> None:
+    assert escape("<b>bold</b> and vector<int>") == "\\u003cb>bold\\u003c/b> and vector\\u003cint>"
 
 
 @settings(max_examples=100, deadline=None)

@@ -126,6 +126,16 @@ BAD = [
         "comparisons: ['macro_f1'] already stand",
     ),
     ("eval/live_assets.py", ["--histories", "x", "--checkers", '{"a/b": null}'], "checkers: a name is made of letters"),
+    (
+        "eval/checker.py",
+        ["--examples", "x", "--arms", '{"a": {"kind": "lapsing", "rate": 0.1}}'],
+        "arms.a: a lapsing tracker",
+    ),
+    (
+        "eval/live_assets.py",
+        ["--histories", "x", "--checkers", '{"a": {"kind": "oracle"}}'],
+        "checkers.a: a oracle tracker",
+    ),
     ("eval/live_assets.py", ["--histories", "x", "--learner", "model"], "learner_model goes with learner 'model'"),
     ("eval/live_assets.py", ["--histories", "x", "--kinds", '["sideways"]'], "kinds"),
     (

@@ -15,6 +15,7 @@ from intentfold.runtime.episodes import control_view
 from intentfold.runtime.journal import Journal
 from intentfold.runtime.scripted import ExecutorAgent
 from tests.episodes import house, small_house
+from tests.pages import check_page
 from tests.tiny import script
 
 main = script("eval/conditions.py").main
@@ -58,6 +59,7 @@ def test_every_condition_on_the_same_cases(tmp_path) -> None:
     assert comparisons["gain"]["mean"] == pytest.approx(2 / 3)
     assert comparisons["codecs"]["mean"] == 0.0
     assert "extractive" in (tmp_path / "run" / "report.md").read_text()
+    check_page(tmp_path / "run" / "report.html")
     before = {name: (tmp_path / "run" / name).read_bytes() for name in ("results.json", "report.html", "cases.jsonl")}
     main(["--config", str(config)])
     assert before == {name: (tmp_path / "run" / name).read_bytes() for name in before}
@@ -75,6 +77,7 @@ BAD = [
     ({"trackers": {"a/b": {"kind": "oracle"}}, "codecs": {}, "comparisons": {}}, "trackers: a name is made of letters"),
     ({"comparisons": {"gain": ["delta", "bogus"]}}, "comparisons.gain: expected two of"),
     ({"codecs": {"other": "full"}}, "codecs: expected some of the trackers"),
+    ({"agent": {"base": "x"}, "summariser": {"kind": "oracle"}}, "summariser: a oracle tracker answers nothing else"),
     ({"summariser": {"base": "x"}}, "reads no summary that a model wrote"),
     ({"budget": {"words": 0}}, "words"),
     ({"ablations": ["no_brakes"]}, "no_brakes"),

@@ -21,6 +21,7 @@ from intentfold.runtime.roles import BackendError, Completion
 from intentfold.runtime.scripted import CannedBackend
 from intentfold.trace import Episode
 from intentfold.trajectory import read_trajectories
+from tests.pages import check_page
 from tests.trajectories import journey, mug
 
 ROOT = Path(__file__).parent.parent.parent
@@ -119,6 +120,7 @@ def test_the_oracle_recovers_all_and_nothing_recovers_nothing(main, tmp_path, ca
     assert means["oracle", "shop", "range, intention_recovery"] == 1.0
     assert {row["agent"] for row in rows(tmp_path).values()} == {"scripted actor"}
     assert "| shop | intention_recovery | 0.000" in capsys.readouterr().out
+    check_page(tmp_path / "run" / "report.html")
     assert "actor: scripted, no model" in (tmp_path / "run" / "report.html").read_text()
     assert len((tmp_path / "run" / "turns.jsonl").read_text().splitlines()) == 2 * (4 * 5 + 3 * 2)
 
@@ -170,7 +172,7 @@ def test_a_tracker_is_not_its_own_judge(main, tmp_path, monkeypatch) -> None:
 
 BAD = [
     ({"comparisons": {"gain": ["oracle", "opd"]}}, "comparisons.gain: expected two of the arms"),
-    ({"judge": {"kind": "oracle"}}, "judge: a oracle tracker matches nothing"),
+    ({"judge": {"kind": "oracle"}}, "judge: a oracle tracker answers nothing else"),
     ({"max_tokens": 2.5}, "max_tokens"),
     ({"comparisons": {"oracle": ["oracle", "nothing"]}}, "comparisons: ['oracle'] already stand for something else"),
     ({"arms": {"a/b": {"kind": "oracle"}}, "comparisons": {}}, "arms: a name is made of letters"),

@@ -70,7 +70,7 @@ def test_the_tasks_are_enough_for_their_margin(losses, gains, expected) -> None:
     size = len(executable_tasks())
     base = [0.0] * gains + [1.0] * (size - gains)
     adapter = [1.0] * (size - losses) + [0.0] * losses
-    margin = script("eval/regression_guard.py").Arguments(Path("b"), Path("a"), Path("o")).task_margin
+    margin = script("eval/regression_guard.py").Arguments(base=Path("b"), adapter=Path("a"), out=Path("o")).task_margin
     assert paired(adapter, base, range(size), margin).verdict == expected
 
 

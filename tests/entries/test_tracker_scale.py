@@ -14,6 +14,8 @@ from intentfold.metrics.cases import Bench
 from intentfold.records import write_jsonl
 from intentfold.runtime.journal import Journal
 from tests.episodes import house
+from tests.pages import check_page
+from tests.servers import chat_server
 from tests.tiny import script
 
 main = script("eval/tracker_scale.py").main
@@ -77,12 +79,16 @@ def test_the_verdicts_where_the_truth_is_known(tmp_path) -> None:
     # 1,200 folds; tokens of canned texts are words.
     assert found["reference"]["seconds_per_turn"] > 0
     assert found["reference"]["cost"] > 0
+    assert 0 < found["reference"]["latency_p50"] <= found["reference"]["latency_p95"]
+    assert (found["reference"]["in_flight"], found["reference"]["busy"]) == (None, None)
     assert found["other_seed"]["cost"] is None
     assert json.loads((enough / "run" / "comparisons.json").read_text())["up"]["verdict"] == "superior"
     page = (enough / "run" / "report.html").read_text()
+    assert "<th>p50</th><th>p95</th><th>server full / busy</th>" in page
     assert "reference (122B)" in page
     assert "under_trained against reference: the first is worse" in page
     assert "Worst cases" in page
+    assert check_page(enough / "run" / "report.html").tags.count("svg") == 1
 
 
 def test_a_run_that_is_started_again_keeps_its_numbers(tmp_path) -> None:
@@ -101,6 +107,17 @@ def test_a_run_that_is_started_again_keeps_its_numbers(tmp_path) -> None:
     assert timeless == [(r["mean_score"], r["difference"], r["needed_n"], r["decode_tokens"]) for r in json.loads(before)]
     keys = [json.loads(line)[0] for line in journal.read_text().splitlines()]
     assert len(keys) == len(set(keys)) == len(lines)
+
+
+def test_a_served_tracker_is_reported_with_its_latencies_and_the_servers_load(tmp_path) -> None:
+    with chat_server(lambda body: "NONE") as (url, requests):
+        trackers = {"reference": {"kind": "openai", "base_url": url, "model": "m"}, "oracle": {"kind": "oracle"}}
+        main(["--config", str(write_config(tmp_path, 4, trackers=trackers, batch_size=2))])
+    assert len(requests) == 24
+    row = rows(tmp_path)["reference"]
+    assert 0 < row["in_flight"] <= row["busy"] < 1
+    assert 0 < row["latency_p50"] <= row["latency_p95"]
+    assert f"{row['in_flight']:.0%} / {row['busy']:.0%}" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("unlucky", ["oracle", "reference"])
@@ -131,6 +148,7 @@ BAD = [
     ({"pairs": {"p": ["oracle", "bogus"]}}, "pairs.p: expected trackers among"),
     ({"prices": {"oracle": {"input": 1.0}}}, "output"),
     ({"trackers": {"reference": {"kind": "lapsing"}}}, "rate: a model of kind lapsing needs it"),
+    ({"agent": {"kind": "lapsing", "rate": 0.1}}, "agent: a lapsing tracker answers nothing else"),
     ({"margin": 0.0}, "margin between 0 and 1"),
     ({"margin": float("nan")}, "margin between 0 and 1"),
     ({"margin": float("inf")}, "margin between 0 and 1"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
 
 from intentfold.metrics.document import Figure, Heading, Links, Pair, Table, Text, to_html, to_markdown, visible
 from intentfold.metrics.svg import Band, Bar, intervals
+from tests.pages import Page, check_page, in_browser
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -92,17 +91,9 @@ def test_a_plot_is_drawn_to_scale() -> None:
 
 
 def test_the_page_in_a_browser(tmp_path) -> None:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
     page = tmp_path / "report.html"
     page.write_text(to_html("the title", [block for text in HOSTILE for block in blocks(text)]), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    flags += ["--disable-component-update", "--disable-sync", "--disable-quic", f"--user-data-dir={tmp_path / 'profile'}"]
-    shown = subprocess.run(
-        [chromium, *flags, "--virtual-time-budget=2000", "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=240, check=True,
-    ).stdout  # fmt: skip
+    shown = in_browser(page, tmp_path / "profile")
     parser = Tags()
     parser.feed(shown)
     tags = [tag for tag, _ in parser.tags]
@@ -119,3 +110,35 @@ def test_every_cell_is_shown_and_a_quote_ends_no_attribute() -> None:
     parser = Tags()
     parser.feed(shown)
     assert [attributes for tag, attributes in parser.tags if tag == "a"] == [{"href": 'a" onclick="x.json'}]
+
+
+FAULTY = [
+    ("<p>a<b>c</p>", "</p> at"),
+    ("<p>a", "<p> is not closed"),
+    ('<p onclick="x()">a</p>', "handler onclick"),
+    ("<style>p { background: url(http://x/y.png) }</style>", "a style loads something"),
+]
+
+
+@pytest.mark.parametrize(("text", "fault"), FAULTY)
+def test_a_page_that_is_not_whole_is_found_out(text, fault) -> None:
+    assert any(fault in found for found in Page(text).faults)
+
+
+LEADING = [
+    '<img src="x.png">', '<a href="https://example.test/">x</a>', '<a href="missing.json">x</a>', '<a href="#nowhere">x</a>',
+    "<script>1</script>", '<link rel="stylesheet" href="x.css">',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LEADING)
+def test_a_page_that_needs_something_else_is_found_out(text, tmp_path) -> None:
+    (tmp_path / "report.html").write_text(text)
+    with pytest.raises(AssertionError):
+        check_page(tmp_path / "report.html")
+
+
+def test_whatever_its_texts_say_a_page_is_whole(tmp_path) -> None:
+    (tmp_path / "results.json").touch()
+    (tmp_path / "report.html").write_text(to_html("t", [block for text in HOSTILE for block in blocks(text)]), encoding="utf-8")
+    assert check_page(tmp_path / "report.html").tags.count("svg") == len(HOSTILE)

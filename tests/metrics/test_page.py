@@ -15,6 +15,7 @@ from intentfold.records import write_jsonl
 from intentfold.runtime.episodes import track
 from intentfold.runtime.scripted import null_backend
 from tests.episodes import house, small_house
+from tests.pages import Page, check_page, in_browser
 
 WORDS = [
     (Comparison(0.1, 0.05, 0.15, 40, 20, 0.02, 0.07, 900, 0.1, "superior"), ["is better", "40 cases of 20 source tasks"]),
@@ -63,6 +64,7 @@ def test_the_worst_cases_first_with_dialogue_and_states_side_by_side(tmp_path) -
     assert "Scratch that last one. Guests: 3." in page
     assert "&lt;b&gt;said&lt;/b&gt;" in page
     assert '<a href="folds.none.jsonl">' in page
+    assert check_page(tmp_path / "report.html").tags.count("table") > 4
     markdown = (tmp_path / "report.md").read_text()
     assert "state executor: no model" in markdown
     assert "a \\| reason" in markdown
@@ -99,3 +101,16 @@ def test_secondary_comparisons_stay_so_when_the_page_is_written_anew(tmp_path) -
     page = (tmp_path / "report.html").read_text()
     assert "a, test: the first is better" in page
     assert "b, exact: the first" not in page
+
+
+def test_a_browser_shows_a_report_as_it_was_written(tmp_path) -> None:
+    episodes = [house("h1"), small_house("s1")]
+    leave_a_run(tmp_path, episodes, [0.5, 1.0])
+    row = Row("none", "tracker", "mean_score", 0.5, 0.2, 0.8, 5, "executor")
+    write_report(tmp_path, "Two episodes.", "executor", [row], {"a": WORDS[0][0]}, {"none": Counter({"r": 2})}, episodes)
+    written = check_page(tmp_path / "report.html")
+    shown = Page(in_browser(tmp_path / "report.html", tmp_path / "profile"))
+    assert not shown.faults
+    # A browser puts a <tbody> into each table, and changes nothing else.
+    assert [tag for tag in shown.tags if tag != "tbody"] == written.tags
+    assert shown.references == written.references

@@ -45,3 +45,17 @@ def test_one_base_serves_every_adapter(tmp_path) -> None:
 def test_a_kind_that_yaml_reads_as_nothing_is_named() -> None:
     with pytest.raises(ValueError, match=r"kind must be one of .* \(in quotes in YAML\), got None"):
         Model(kind=None)  # type: ignore[arg-type]
+
+
+def test_a_server_is_asked_as_many_at_a_time_as_a_batch_holds() -> None:
+    backends = Backends(batch_size=7, dtype="float32", device="cpu", chat_template_kwargs={})
+    assert backends.make(Model(kind="openai", base_url="http://x", model="m")).concurrency == 7  # type: ignore[attr-defined]
+
+
+def test_what_samples_has_another_seed_in_every_epoch() -> None:
+    sampled = Model(kind="openai", base_url="u", model="m", temperature=0.5, seed=4)
+    assert [sampled.in_epoch(epoch).seed for epoch in (1, 2, 3)] == [4, 5, 6]
+    assert Model(base="b", temperature=1.0).in_epoch(2).seed == 1
+    assert Model(kind="lapsing", rate=0.1, seed=2).in_epoch(2).seed == 3
+    assert Model(kind="openai", base_url="u", model="m", seed=4).in_epoch(2).seed is None
+    assert Model(kind="oracle").in_epoch(2) == Model(kind="oracle")

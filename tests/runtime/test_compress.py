@@ -14,6 +14,7 @@ from intentfold.runtime.compress import (
     Message,
     ModelSummariser,
     Summary,
+    _specific,
     compress,
     recap,
 )
@@ -190,3 +191,20 @@ def test_of_equally_specific_sentences_the_newer_wins_and_a_first_capital_is_not
     messages = [Message(0, "user", "Go to Lisbon."), Message(1, "user", "Go to Porto."), Message(2, "user", "Please go on.")]
     [found] = ExtractiveSummariser().summarise([(Summary(), messages)], words=3)
     assert found.lines == ((1, "Go to Porto."),)
+
+
+SPECIFIC = [
+    ("We need 3 beds", 1),
+    ("at 18:30 in room B2", 2),  # a figure anywhere in a word, and a word with both counts once
+    ("take bus n5", 1),
+    ("Lisbon it is", 0),  # every sentence begins with a capital
+    ("3 of them", 0),
+    ("from Oslo to Ghent, the 4th", 3),
+    ("all of it", 0),
+    ("", 0),
+]
+
+
+@pytest.mark.parametrize(("sentence", "count"), SPECIFIC)
+def test_how_specific_a_sentence_is(sentence: str, count: int) -> None:
+    assert _specific(sentence) == count

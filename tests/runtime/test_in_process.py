@@ -139,3 +139,10 @@ def test_samples_follow_the_softmax(base) -> None:
     rate = float(expected[likely])
     assert abs(float(counts[likely]) / 300 - rate) < 4 * (rate * (1 - rate) / 300) ** 0.5
     assert int((counts > 0).sum()) > 3
+
+
+def test_a_row_has_the_time_of_its_batch(base) -> None:
+    found = InProcessBackend(base, batch_size=2).complete(PROMPTS[:4], 4)
+    spans = sorted({completion.span for completion in found})
+    assert len(spans) == 2
+    assert spans[0][0] < spans[0][1] <= spans[1][0] < spans[1][1]

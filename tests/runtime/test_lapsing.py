@@ -1,17 +1,17 @@
-"""A tracker of known quality, and what calls cost."""
+"""Scripted trackers: the oracle, and one of known quality."""
 
 from __future__ import annotations
 
 import pytest
 
-from intentfold.dialogue import Turn
 from intentfold.intent import Edit, IntentState, canonical, fold
 from intentfold.metrics.state import comparable
 from intentfold.runtime.episodes import track
-from intentfold.runtime.journal import Journal, JournaledBackend
-from intentfold.runtime.scripted import CannedBackend, _carried_over, lapsing_backend
-from intentfold.runtime.timing import TimedBackend, Usage
-from tests.episodes import house, small_house
+from intentfold.runtime.scripted import _carried_over, lapsing_backend, oracle_backend
+from tests.episodes import episode as told
+from tests.episodes import house, small_house, table_task
+
+GUESTS = (Edit("ADD", slot="guests", value="3"),)
 
 
 @pytest.mark.parametrize("codec", ["delta", "full"])
@@ -23,25 +23,34 @@ def test_without_lapses_it_is_the_oracle(codec) -> None:
             assert kept == {entry[0] for entry in canonical(comparable(turn.state)) if entry[0][0] == "goal"}
 
 
+@pytest.mark.parametrize("codec", ["delta", "full"])
+def test_two_episodes_that_want_other_edits_for_one_prompt(codec) -> None:
+    edit = {city: (Edit("ADD", slot="city", value=city),) for city in ("Lisbon", "Porto")}
+    last = ("Go ahead.", (), "")
+    # The usual place is another for each; only the reply tells them apart.
+    stories = [
+        told(table_task(), city, ("The usual place.", edit[city], f"{city}, then."), ("Three guests.", GUESTS, "Fine."), last)
+        for city in ("Lisbon", "Porto")
+    ]
+    first, second = track(stories, oracle_backend(stories, codec), codec=codec)
+    assert [canonical(fold.state) for fold in first] == [canonical(turn.state) for turn in stories[0].turns]
+    assert [item.text for item in second[0].state.items] == ["city: Lisbon"]
+    assert [canonical(fold.state) for fold in second[1:]] == [canonical(turn.state) for turn in stories[1].turns[1:]]
+
+
+@pytest.mark.parametrize("codec", ["delta", "full"])
+def test_the_oracle_keeps_to_the_oracles_states(codec) -> None:
+    episodes = [house(), small_house()]
+    for story, folds in zip(episodes, track(episodes, oracle_backend(episodes, codec), codec=codec), strict=True):
+        assert [canonical(fold.state) for fold in folds] == [canonical(turn.state) for turn in story.turns]
+
+
 def test_a_rate_of_one_edits_nothing_and_seeds_differ() -> None:
     episodes = [house()]
     assert track(episodes, lapsing_backend(episodes, 1.0, 0))[0][-1].state.items == ()
     written = {tuple(fold.raw for fold in track(episodes, lapsing_backend(episodes, 0.5, seed))[0]) for seed in range(8)}
     assert len(written) > 3
     assert track(episodes, lapsing_backend(episodes, 0.5, 3)) == track(episodes, lapsing_backend(episodes, 0.5, 3))
-
-
-def test_calls_are_timed_and_summed_over_runs_and_a_journal_costs_nothing(tmp_path) -> None:
-    prompts = [(Turn("user", f"prompt {n}"),) for n in range(3)]
-    canned = CannedBackend({}, otherwise="two words")
-    timed = TimedBackend(canned, Journal(tmp_path / "timings.jsonl"))
-    served = JournaledBackend(timed, Journal(tmp_path / "completions.jsonl"), chunk=2)
-    served.complete(prompts, 5)
-    served.complete(prompts, 5)
-    found = TimedBackend(canned, Journal(tmp_path / "timings.jsonl")).usage()
-    assert (found.prompts, found.prompt_tokens, found.completion_tokens) == (3, 6, 6)
-    assert found.seconds > 0
-    assert TimedBackend(CannedBackend({}, name="another"), timed.journal).usage() == Usage()
 
 
 def test_edits_go_to_what_the_own_state_has_of_the_items_they_are_about() -> None:

@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 
 from intentfold.dialogue import Turn
 from intentfold.runtime.openai_api import OpenAIBackend
 from intentfold.runtime.roles import BackendError
+from tests.servers import chat_server
 
 
 @pytest.fixture
 def server():
-    """Echoes the last message; `fail` answers 400, `flaky` 503 once, `empty` no choices."""
-    requests: list[dict] = []
+    """Echoes the last message; `fail` answers 400, `flaky` 503 once, `empty` no choices, `long…` is cut off."""
     flaky = iter([503])
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            requests.append(body)
-            said = body["messages"][-1]["content"]
-            status = {"fail": 400, "flaky": next(flaky, 200) if said == "flaky" else 200}.get(said, 200)
-            choice = {
-                "index": 0,
-                "finish_reason": "length" if said == "long" else "stop",
-                "message": {"role": "assistant", "content": said},
-            }
-            reply = {
-                "id": "1", "object": "chat.completion", "created": 0, "model": "m",
-                "choices": [] if said == "empty" else [choice],
-                "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
-            }  # fmt: skip
-            data = json.dumps(reply if status == 200 else {"error": {"message": "refused"}}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def answer(body):
+        said = body["messages"][-1]["content"]
+        return {"fail": 400, "flaky": next(flaky, said) if said == "flaky" else said, "empty": None}.get(said, said)
 
-        def log_message(self, *args) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{httpd.server_port}/v1", requests
-    httpd.shutdown()
-    thread.join()
-    httpd.server_close()
+    with chat_server(answer) as found:
+        yield found
 
 
 def prompts(*said: str):
@@ -61,9 +30,9 @@ def prompts(*said: str):
 def test_completions_come_back_in_order(server) -> None:
     url, requests = server
     backend = OpenAIBackend(url, "m", chat_template_kwargs={"enable_thinking": False}, concurrency=2)
-    found = backend.complete(prompts("one", "long", "flaky"), 5)
+    found = backend.complete(prompts("one", "long…", "flaky"), 5)
     assert [(c.text, c.prompt_tokens, c.completion_tokens, c.stopped) for c in found] == [
-        ("one", 7, 2, True), ("long", 7, 2, False), ("flaky", 7, 2, True),
+        ("one", 7, 2, True), ("long…", 7, 2, False), ("flaky", 7, 2, True),
     ]  # fmt: skip
     assert len(requests) == 4
     assert requests[0]["chat_template_kwargs"] == {"enable_thinking": False}

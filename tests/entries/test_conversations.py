@@ -1,0 +1,151 @@
+"""People's own conversations: imported, tracked, and never scored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from intentfold.dialogue import Turn
+from intentfold.records import RecordError, read_jsonl, write_jsonl
+from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.roles import Completion
+from intentfold.trace import Conversation, Episode
+from tests.tiny import script
+
+LINES = [
+    {"id": "one", "messages": [
+        {"role": "system", "content": "You book flights."},
+        {"role": "user", "content": "A flight to Lisbon."},
+        {"role": "user", "content": "For three."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "{}", "tool_call_id": "1"},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": [{"type": "text", "text": "Porto,"}, {"type": "text", "text": "not Lisbon."}], "name": "x"},
+    ]},
+    {"messages": [
+        {"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Book Oslo."},
+        {"role": "assistant", "content": "Done."},
+    ]},
+]  # fmt: skip
+BAD = [
+    ("{not json", "Expecting property name"),
+    ('["a"]', "expected an object with a list of messages"),
+    ('{"messages": []}', "user and agent must alternate, the user at least once, got []"),
+    ('{"messages": [{"role": "assistant", "content": "Hi"}]}', "the user at least once"),
+    ('{"messages": [{"role": "pirate", "content": "Arr"}]}', "messages.0: expected a message of role user"),
+    ('{"messages": [7]}', "messages.0: expected a message of role"),
+    (
+        '{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}',
+        "messages.0.content.0: expected a part of type text, got {'type': 'image_url'",
+    ),
+    ('{"messages": [{"role": "user", "content": 3}]}', "messages.0.content: expected text or a list of parts, got 3"),
+    ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "surrogates not allowed"),
+    ('{"id": true, "messages": [{"role": "user", "content": "x"}]}', "id: expected a string or a whole number, got True"),
+    (
+        '{"id": "one", "messages": [{"role": "user", "content": "again"}, {"role": "tool", "content": ""}]}',
+        "the id 'one' stands on line 1 already",
+    ),
+]
+
+
+def imported(folder: Path, *lines: str) -> Path:
+    (folder / "in.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    script("data_gen/import_conversations.py").main(["--conversations", str(folder / "in.jsonl"), "--out", str(folder / "out")])
+    return folder / "out"
+
+
+def test_an_import_keeps_the_words_of_both_sides_and_counts_the_rest(tmp_path) -> None:
+    out = imported(tmp_path, *map(json.dumps, LINES), *(line for line, _ in BAD))
+    first, second = read_jsonl(out / "conversations.jsonl", Conversation)
+    assert first.id == "one"
+    assert first.dialogue == (
+        Turn("user", "A flight to Lisbon.\nFor three."), Turn("assistant", "Noted."), Turn("user", "Porto,\nnot Lisbon."),
+    )  # fmt: skip
+    assert first.exchanges == (("", "A flight to Lisbon.\nFor three."), ("Noted.", "Porto,\nnot Lisbon."))
+    assert second.exchanges == (("Hello!", "Book Oslo."),)
+    assert len(second.id) == 16
+    assert json.loads((out / "counts.json").read_text()) == {
+        "conversations": 2, "user turns": 3, "lines set aside": len(BAD), "system messages left out": 1,
+        "tool messages left out": 1, "assistant messages without words left out": 1, "user messages joined to the one before": 1,
+    }  # fmt: skip
+    quarantined = [json.loads(line) for line in (out / "quarantine.jsonl").read_text().splitlines()]
+    assert [one["line"] for one in quarantined] == list(range(3, 3 + len(BAD)))
+    for one, (line, reason) in zip(quarantined, BAD, strict=True):
+        assert reason in one["reason"]
+        assert one["text"] == line
+    before = (out / "conversations.jsonl").read_bytes()
+    assert (imported(tmp_path, *map(json.dumps, LINES)) / "conversations.jsonl").read_bytes() == before
+    assert not (out / "quarantine.jsonl").exists()
+
+
+def test_nothing_that_could_be_read_is_an_error(tmp_path) -> None:
+    with pytest.raises(SystemExit, match=r"no conversation could be read; .*quarantine.jsonl says why"):
+        imported(tmp_path, "{}")
+
+
+def test_a_conversation_is_no_episode(tmp_path) -> None:
+    out = imported(tmp_path, *map(json.dumps, LINES))
+    with pytest.raises(RecordError, match="field task: Field required"):
+        read_jsonl(out / "conversations.jsonl", Episode)
+    flags = [
+        "--episodes",
+        str(out / "conversations.jsonl"),
+        "--out",
+        str(tmp_path / "run"),
+        "--arms",
+        '{"none": {"kind": "null"}}',
+    ]
+    with pytest.raises(SystemExit, match=r"no episodes \(2 bad lines\)"):
+        script("eval/closed_loop.py").main(flags)
+
+
+@pytest.mark.parametrize("roles", [("user", "user"), ("system", "user"), ("assistant",), ()])
+def test_a_conversation_alternates(roles) -> None:
+    with pytest.raises(ValueError, match="user and agent must alternate"):
+        Conversation(1, "x", tuple(Turn(role, "x") for role in roles))
+
+
+class Heard:
+    """Sets the city that the user's last words name, and shows what it was asked."""
+
+    name = "heard"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def complete(self, prompts, max_tokens):
+        self.asked += [prompt[-1].content for prompt in prompts]
+        return [Completion(self._write(prompt[-1].content.rpartition("User: ")[2]), 1, 1, True) for prompt in prompts]
+
+    def _write(self, said: str) -> str:
+        return next((f"SET city: {city}\nnonsense" for city in ("Porto", "Lisbon", "Oslo") if city in said), "NONE")
+
+
+def test_a_tracker_shows_the_state_after_every_turn(tmp_path, capsys, monkeypatch) -> None:
+    out = imported(tmp_path, *map(json.dumps, LINES))
+    heard = Heard()
+    monkeypatch.setattr(Backends, "make", lambda self, model, *rest: heard)
+    monkeypatch.setattr(Model, "missing", lambda self, codec=None: "")
+    flags = ["--conversations", str(out / "conversations.jsonl"), "--out", str(tmp_path / "run"), "--tracker", '{"base": "b"}']
+    main = script("eval/track_conversations.py").main
+    main(flags)
+    shown = capsys.readouterr().out
+    assert "=== one\n\nUser: A flight to Lisbon.\nFor three.\ncity: Lisbon\n(rejected nonsense: not an edit)" in shown
+    assert "User: Porto,\nnot Lisbon.\ncity: Porto" in shown
+    states = [json.loads(line) for line in (tmp_path / "run" / "states.jsonl").read_text().splitlines()]
+    assert [(one["turn"], one["state"]) for one in states] == [(0, ["city: Lisbon"]), (1, ["city: Porto"]), (0, ["city: Oslo"])]
+    # The greeting that the user answered is part of what the tracker sees.
+    assert any("Agent: Hello!\nUser: Book Oslo." in asked for asked in heard.asked)
+    asked = len(heard.asked)
+    main(flags)
+    assert len(heard.asked) == asked == 3
+
+
+def test_the_oracle_has_nothing_to_say_about_a_conversation(tmp_path, capsys) -> None:
+    write_jsonl(tmp_path / "c.jsonl", [Conversation(1, "x", (Turn("user", "x"),))])
+    flags = ["--conversations", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "run"), "--tracker", '{"kind": "oracle"}']
+    with pytest.raises(SystemExit):
+        script("eval/track_conversations.py").main(flags)
+    assert "tracker: there is no oracle to follow, expected in_process or openai, got 'oracle'" in capsys.readouterr().err
