@@ -75,11 +75,11 @@ def test_an_episode_holds_the_intentions_as_states_and_their_differences_as_edit
         assert canonical(state) == canonical(as_state(told.intention))
         assert step.user == told.utterance
     assert written == [
-        "ADD (must) color: blue",
-        "ADD (must) price: under $20\nADD (preferred) material: glass",
+        "SET (must) color: blue",
+        "SET (must) price: under $20\nSET (preferred) material: glass",
         "REPRIORITIZE color: optional",
-        "DELETE material\nREPLACE color: red",
-        "ADD (optional) diet: gluten free and nut free",
+        "DELETE material\nSET color: red",
+        "SET (optional) diet: gluten free and nut free",
     ]
     assert [step.reply for step in episode.turns] == ["Noted."] * 4 + [""]
     assert episode.turns[3].phenomena == ("override", "remove", "preference", "compound")
@@ -88,7 +88,7 @@ def test_an_episode_holds_the_intentions_as_states_and_their_differences_as_edit
 
 def test_scopes_stand_in_edits() -> None:
     episode = as_episode(journey())
-    assert encode_edits(episode.turns[1].edits, episode.turns[0].state) == "ADD (preferred; for Ana) cuisine: Chinese"
+    assert encode_edits(episode.turns[1].edits, episode.turns[0].state) == "SET (preferred; for Ana) cuisine: Chinese"
 
 
 def test_a_state_says_its_intention() -> None:

@@ -98,7 +98,7 @@ def test_the_oracle_edits_are_what_the_window_supports(built, domain) -> None:
 def test_they_are_training_material(built) -> None:
     examples = [e for t in built["trip"] for e in oracle_examples(as_episode(t))]
     assert {e.provenance.family for e in examples} == {"trip"}
-    assert any(re.search(r"ADD \((must|preferred|optional); for ", e.completion) for e in examples)
+    assert any(re.search(r"SET \((must|preferred|optional); for ", e.completion) for e in examples)
     assert any("REPRIORITIZE" in e.completion for e in examples)
 
 
