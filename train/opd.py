@@ -44,6 +44,7 @@ class Arguments(TrainArguments):
         own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
         branches: of a tracker, other turns that the user might have taken, sampled beside each turn (the traces' style.branches)
         beta: 1 is the reverse KL, 0 the forward KL, between them the generalised Jensen-Shannon divergence
+        until_error: take into the loss the sampled tokens up to the first that is not the right answer's, and no more
         max_completion: at most so many tokens are sampled
         gate_folds: rows (a tracker's are folds) of split dev on which teacher and student are scored before the first step
     """
@@ -62,6 +63,7 @@ class Arguments(TrainArguments):
     own_state_share: float = 0.5
     branches: int = 0
     beta: float = 1.0
+    until_error: bool = False
     max_completion: int = 96
     gate_folds: int = 48
 
@@ -140,6 +142,7 @@ def train(args: Arguments) -> None:
         teacher=teacher,
         gate=random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate))),
         max_prompt=max_prompt,
+        until_error=args.until_error,
         model=model,
         teacher_model=teacher_model,
         args=config,

@@ -32,13 +32,22 @@ class OnPolicyTrainer(DistillationTrainer):
 
     `gate` are rows with known right answers on which teacher and student are scored before the first step.
     `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the row goes back to the
-    oracle state, and that is counted (`overlong`).
+    oracle state, and that is counted (`overlong`). `until_error` takes into the loss the tokens up to the first that is not
+    the right answer's: what comes after it is text that should not be, and a teacher that knows better can only write on.
     """
 
     def __init__(
-        self, *, rollout: RowSource[Any], teacher: Teacher, gate: Sequence[Asked], max_prompt: int, **kwargs: Any
+        self,
+        *,
+        rollout: RowSource[Any],
+        teacher: Teacher,
+        gate: Sequence[Asked],
+        max_prompt: int,
+        until_error: bool = False,
+        **kwargs: Any,
     ) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
+        self.until_error = until_error
         self._gated = False
         self._buffered_inputs: Any = None
         super().__init__(train_dataset=Dataset.from_list(rollout.rows()), **kwargs)
@@ -77,6 +86,9 @@ class OnPolicyTrainer(DistillationTrainer):
         for name, values in seen.items():
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
+        if self.until_error:
+            right = [self._answer(fold) for fold in folds]
+            completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
         batch = self._batch(folds, prompts, completions)
         batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
         batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
@@ -111,6 +123,10 @@ class OnPolicyTrainer(DistillationTrainer):
     def _ids(self, messages: list[dict[str, str]]) -> list[int]:
         return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
 
+    def _answer(self, asked: Asked) -> list[int]:
+        """The right answer as ids, the stop token last."""
+        return [*self._tokenizer(asked.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]]
+
     # Loss
 
     def _compute_loss(self, unwrapped_student: Any, inputs: dict[str, Any], num_items_in_batch: Any) -> Any:
@@ -142,10 +158,7 @@ class OnPolicyTrainer(DistillationTrainer):
         for start in range(0, len(self.gate), self.args.per_device_train_batch_size):
             folds = self.gate[start : start + self.args.per_device_train_batch_size]
             prompts = [self._ids(fold.prompt()) for fold in folds]
-            answers = [
-                [*self._tokenizer(fold.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]]
-                for fold in folds
-            ]
+            answers = [self._answer(fold) for fold in folds]
             batch = self._batch(folds, prompts, answers)
             itself = LocalTeacher(
                 TeacherPrompt(self._tokenizer, self.chat_template_kwargs, "plain"), adapter=student.active_adapter
@@ -185,6 +198,12 @@ class OnPolicyTrainer(DistillationTrainer):
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"
+
+
+def on_track(said: Sequence[int], right: Sequence[int]) -> int:
+    """How many tokens of `said` are as in `right`, and the first that is not."""
+    same = next((n for n, (a, b) in enumerate(zip(said, right, strict=False)) if a != b), min(len(said), len(right)))
+    return min(same + 1, len(said))
 
 
 def _body(model: Any) -> Any:

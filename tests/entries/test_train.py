@@ -190,6 +190,25 @@ def test_opd_from_other_teachers(world, tmp_path, teacher):
     assert (tmp_path / "run" / "metrics.json").exists()
 
 
+def test_opd_up_to_the_first_error_is_what_is_asked_for(world, tmp_path, monkeypatch):
+    from intentfold.training.opd import OnPolicyTrainer
+
+    asked = []
+
+    class Asked(Exception):
+        pass
+
+    def look(self, **kwargs):
+        asked.append(kwargs["until_error"])
+        raise Asked
+
+    monkeypatch.setattr(OnPolicyTrainer, "__init__", look)
+    for out, more in (("plain", []), ("until_error", ["--until_error", "true"])):
+        with pytest.raises(Asked):
+            script("train/opd.py").main(opd(world, tmp_path / out, "--steps", "1", *more))
+    assert asked == [False, True]
+
+
 # Killed for real
 
 

@@ -16,7 +16,7 @@ from intentfold import models
 from intentfold.runtime.decoding import continuations
 from intentfold.training import opd
 from intentfold.training.example_rows import ExampleRows
-from intentfold.training.opd import OnPolicyTrainer, by_length, trimmed
+from intentfold.training.opd import OnPolicyTrainer, by_length, on_track, trimmed
 from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
@@ -196,6 +196,40 @@ def test_a_state_that_has_outgrown_the_prompt_gives_way_to_the_oracle(tmp_path):
     trainer._generate_and_score_completions([{**row, "turn": 1} for row in rows])
     assert trainer._metrics["train"]["rollout/overlong"] == [pytest.approx(1 / 6)]
     assert trainer._metrics["train"]["rollout/own_state"] == [pytest.approx(5 / 6)]
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "kept"),
+    [
+        ([5, 6, 2], [5, 6, 2], 3),
+        ([5, 7, 8, 2], [5, 6, 2], 2),
+        ([7, 6, 2], [5, 6, 2], 1),
+        ([5, 6], [5, 6, 2], 2),
+        ([5, 6, 2], [5], 2),
+    ],
+)
+def test_a_sample_is_on_track_up_to_its_first_error(said, right, kept):
+    assert on_track(said, right) == kept
+
+
+def test_the_loss_may_end_at_the_first_error(tmp_path, monkeypatch):
+    rows = [{"episode": e, "turn": 0, "branch": 0} for e in range(6)]
+    kept = {}
+    for until_error in (False, True):
+        trainer = make(tmp_path / str(until_error), "base")
+        trainer.until_error = until_error
+        folds = trainer.rollout.begin(rows, 0, 0)
+        right = [trainer._answer(fold) for fold in folds]
+        said = [[*right[0][:2], 9, 9, 9], *right[1:]]
+        assert 9 not in right[0]
+        monkeypatch.setattr(trainer, "_sample", lambda prompts, said=said: said)
+        batch = trainer._generate_and_score_completions(rows)
+        kept[until_error] = batch["completion_mask"].sum(1).tolist()
+        # What the dialogue goes on from is the whole output.
+        assert trainer._metrics["train"]["rollout/exact"] == [pytest.approx(5 / 6)]
+        assert batch["num_items_in_batch"] == sum(kept[until_error])
+    assert kept[False][0] == 5 and kept[True][0] == 3
+    assert kept[False][1:] == kept[True][1:]
 
 
 def test_branches_are_trained_on_beside_their_lane(tmp_path):
