@@ -10,6 +10,8 @@ import zlib
 from typing import Any, NoReturn
 
 MOST_BYTES = 512 * 2**20
+# What the unpickler raises on bytes that are no pickle, or one that was put together by hand.
+_BROKEN = (pickle.UnpicklingError, AttributeError, EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError)
 
 
 class _PlainData(pickle.Unpickler):
@@ -30,5 +32,5 @@ def unpacked(text: str) -> Any:
         if packed.unconsumed_tail or not packed.eof:
             raise ValueError(f"expected one whole zlib stream of at most {MOST_BYTES} bytes")
         return _PlainData(io.BytesIO(data)).load()
-    except (binascii.Error, zlib.error, pickle.UnpicklingError, EOFError, IndexError, KeyError, MemoryError, TypeError) as error:
+    except (binascii.Error, zlib.error, *_BROKEN) as error:
         raise ValueError(f"expected base64 of zlib of pickled plain data: {error}") from None

@@ -48,6 +48,13 @@ def test_anything_else_is_refused_by_name(text: str) -> None:
         unpacked(text)
 
 
+@pytest.mark.parametrize("raw", [b"K\x01K\x02a.", b"\x80\x02}}(K\x01K\x02ub.", b"\x80\x04\x8e" + b"\xff" * 8 + b"."])
+def test_a_pickle_put_together_by_hand_is_refused(raw: bytes) -> None:
+    # An append to a number, a state given to a dict, bytes longer than any machine holds.
+    with pytest.raises(ValueError, match="expected base64 of zlib of pickled plain data"):
+        unpacked(base64.b64encode(zlib.compress(raw)).decode())
+
+
 def test_half_a_stream_is_refused() -> None:
     half = base64.b64decode(packed("0123456789" * 9))[:-8]
     with pytest.raises(ValueError, match="expected one whole zlib stream"):
