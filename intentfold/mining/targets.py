@@ -79,7 +79,7 @@ def in_order_said(own: IntentState, edits: tuple[Edit, ...], dialogue: Dialogue)
         for distance, message in enumerate(said):
             for name in filter(None, named):
                 found = message.find(words(name))
-                if found >= 0:
+                if found >= 0 and words(name) != NO_WORDS:
                     return -distance, found
         return 1, 0
 
@@ -88,10 +88,13 @@ def in_order_said(own: IntentState, edits: tuple[Edit, ...], dialogue: Dialogue)
     return edits if rejected or canonical(folded) != canonical(fold(own, edits)) else ordered
 
 
+NO_WORDS = " "
+
+
 def words(text: str) -> str:
     """Text as a run of whole words with a space around each, so that `in` compares words and not letters."""
     found = re.findall(r"\w+", text.casefold())
-    return f" {' '.join(found)} " if found else " "
+    return f" {' '.join(found)} " if found else NO_WORDS
 
 
 def _foldable(own: IntentState, edits: list[Edit]) -> tuple[Edit, ...]:

@@ -131,6 +131,13 @@ CABIN = Edit("ADD", slot="cabin", value="business")
         # The reply comes before the turn; what neither names comes last.
         ("Which cabin?", "No seats; the second one.", (DELETE_SEATS, CABIN), (CABIN, DELETE_SEATS)),
         ("Noted.", "Scratch that, and Porto.", (DELETE_SEATS, PORTO), (PORTO, DELETE_SEATS)),
+        # "$$" holds no word: no message names it.
+        (
+            "Noted.",
+            "No seats.",
+            (Edit("ADD", slot="price", value="$$"), DELETE_SEATS),
+            (DELETE_SEATS, Edit("ADD", slot="price", value="$$")),
+        ),
         # Words, not letters: "seat" stands in no "seating".
         ("Noted.", "Seating aside, Porto, no seats.", (DELETE_SEATS, PORTO), (PORTO, DELETE_SEATS)),
     ],
