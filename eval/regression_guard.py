@@ -4,8 +4,8 @@ With `against`, does it hurt it more or less than another adapter does?
 
     python eval/regression_guard.py --config configs/eval/regression_guard/demo.yaml
 
-Leaves results.json (a row a suite: verdict of the adapter against its base, with margin, mde and needed_n), cases.jsonl, and
-report.html and report.md. The suites are fixed and of our own writing; their scores mean nothing alone.
+Leaves results.json (a row a suite: verdict of the adapter against its base or `against`, with margin, mde and needed_n),
+cases.jsonl, report.html and report.md. The suites are fixed and of our own writing; their scores mean nothing alone.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def main(argv: list[str] | None = None) -> None:
             f" Of {len(tasks)} executable tasks the {other} solves {sum(right[other])} and the adapter {sum(right['adapter'])}."
         )
     ratio = relative([exp(-p) for p in logprobs["adapter"]], [exp(-p) for p in logprobs[other]])
-    says = conclusion({name: found.verdict for name, found in comparisons.items()}, share, args.task_margin)
+    verdicts = {name: found.verdict for name, found in comparisons.items()}
+    says = conclusion(verdicts, share, args.task_margin, against_adapter=args.against is not None)
     rows = [{"suite": name, "conclusion": says, **to_json(found)} for name, found in comparisons.items()]
     write_text(args.out / "results.json", canonical_json(rows) + "\n")
     write_jsonl(args.out / "cases.jsonl", cases)

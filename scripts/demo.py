@@ -4,7 +4,8 @@
     python scripts/demo.py --data ../shared/data   (real tasks beside the built-in ones)
 
 traces → examples → SFT → OPD, the same SFT continued for OPD's CPU time beside it → closed loop on held-out tasks in
-held-out wording. Every stage is a script with a shipped config; killed and started again, it goes on where it was.
+held-out wording, and how likely held text is to the last two. Every stage is a script with a shipped config; killed and
+started again, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> None:
     arms = {arm: {"base": BASE} | ({"adapter": adapter} if adapter else {}) for arm, adapter in adapters.items()}
     tested = (f"--episodes={out}/traces/test.jsonl", f"--out={out}/closed_loop", f"--arms={json.dumps(arms)}")
     stages.run("closed loop", "eval/closed_loop", "demo", *tested)
-    # General skill kept: which of the two ways on from the cold start moved further from the base.
+    # General skill kept: which of the two ways on from the cold start leaves the likelier held text.
     both = (f"--adapter={out}/opd/adapter", f"--against={out}/sft_continued/adapter", "--executable=false")
     stages.run("held text", "eval/regression_guard", "demo", *both, f"--out={out}/guard")
     report(ROOT / out, stages.cost())

@@ -139,16 +139,20 @@ def answer_code(text: str) -> str:
     return text[at:] if at >= 0 else text
 
 
-def conclusion(verdicts: Mapping[str, Verdict], solved_by_base: float, task_margin: float) -> str:
+def conclusion(verdicts: Mapping[str, Verdict], solved: float, task_margin: float, *, against_adapter: bool = False) -> str:
     """What the suites say together: hurt (and where), unhurt, or that unhurt is not shown.
 
-    A base that solves no larger share of the tasks than the margin has nothing there that an adapter could be caught
-    losing: then unhurt is not shown, whatever the verdict.
+    A base that has `solved` no larger share of the tasks than the margin has nothing there that an adapter could be caught
+    losing: then unhurt is not shown, whatever the verdict. Against another adapter, which may have hurt the base itself, it
+    only says which of the two hurts more.
     """
+    hurt, unhurt = ("hurts more", "hurts no more") if against_adapter else ("hurt", "unhurt")
     if worse := [name for name, verdict in verdicts.items() if verdict == "inferior"]:
-        return f"hurt: {', '.join(worse)}"
+        return f"{hurt}: {', '.join(worse)}"
     safe = all(verdict in ("superior", "equivalent", "non-inferior") for verdict in verdicts.values())
-    return "unhurt" if safe and solved_by_base > task_margin else "not shown to be unhurt"
+    if safe and solved > task_margin:
+        return unhurt
+    return "not shown to hurt no more" if against_adapter else "not shown to be unhurt"
 
 
 def relative(perplexities: Sequence[float], bases: Sequence[float]) -> float:

@@ -186,6 +186,8 @@ def test_two_adapters_on_held_text_alone(folders, tmp_path, capsys) -> None:
     assert "that of the other adapter" in capsys.readouterr().out
     same = run(folders, tmp_path / "same", "broken", "--against", folders / "broken", "--executable", "false")
     assert same["held_text"]["mean"] == pytest.approx(0.0, abs=1e-6)
+    # Both broke the base: no worse than another is not unhurt.
+    assert same["held_text"]["conclusion"] == "hurts no more"
 
 
 def test_log_likelihoods_are_those_of_the_model(folders) -> None:
