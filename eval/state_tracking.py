@@ -22,17 +22,17 @@ from intentfold.metrics.page import write_report
 from intentfold.metrics.scores import Case
 from intentfold.metrics.state import Ratio, fold_records, measure, rejections
 from intentfold.metrics.statistics import MARGIN, Comparison
-from intentfold.models import DtypeChoice, chosen_dtype
+from intentfold.models import InProcessOptions
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.records import read_jsonl_quarantining, write_jsonl
-from intentfold.runtime.backends import Backends, Model
+from intentfold.runtime.backends import Model
 from intentfold.runtime.episodes import spread, track, track_forced
 from intentfold.runtime.journal import Journal, JournaledBackend
 from intentfold.trace import Episode
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(InProcessOptions):
     """One run over imported dialogues.
 
     Args:
@@ -46,8 +46,6 @@ class Arguments:
         teacher_forced: also fold every turn from the annotated state, for exact edits
         limit: run only so many episodes, spread evenly over the file; 0 for all
         max_tokens: most tokens that a fold may write
-        batch_size: rows decoded at once in process; a kill loses at most twice as many
-        dtype, device, chat_template_kwargs: of in-process models
     """
 
     dialogues: Path
@@ -60,15 +58,11 @@ class Arguments:
     teacher_forced: bool = True
     limit: int = 0
     max_tokens: int = 128
-    batch_size: int = 32
-    dtype: DtypeChoice = "auto"
-    device: str = "cpu"
-    chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", chosen_dtype(self.dtype))
-        if self.limit < 0 or self.window < 0 or min(self.batch_size, self.max_tokens) < 1 or not 0 < self.margin < 1:
-            raise ValueError("limit, window must be at least 0; batch_size, max_tokens at least 1; margin between 0 and 1")
+        super().__post_init__()
+        if self.limit < 0 or self.window < 0 or self.max_tokens < 1 or not 0 < self.margin < 1:
+            raise ValueError("limit, window must be at least 0; max_tokens at least 1; margin between 0 and 1")
         check_names("arms", self.arms, report.RESERVED)
         check_names("comparisons", self.comparisons, {*self.arms, *report.METRICS})
         for name, pair in self.comparisons.items():
@@ -87,8 +81,7 @@ def main(argv: list[str] | None = None) -> None:
     episodes = spread(episodes, args.limit)
     if not episodes:
         raise SystemExit(f"{args.dialogues}: no episodes ({bad} bad lines)")
-    options: dict[str, Any] = {n: getattr(args, n) for n in ("batch_size", "dtype", "device", "chat_template_kwargs")}
-    backends, completions = Backends(**options), Journal(args.out / "completions.jsonl")
+    backends, completions = args.backends(), Journal(args.out / "completions.jsonl")
     # Nobody answers: the cases only say which episodes share an origin.
     cases = [Case(episode.id, episode.task.origin, Grade(None, False, "nothing to answer")) for episode in episodes]
     settings: dict[str, Any] = {"codec": args.codec, "window": args.window or None, "max_tokens": args.max_tokens}

@@ -77,3 +77,16 @@ def test_dialogues_that_leak_beyond_the_budget_are_refused(tmp_path: Path) -> No
     twins.write_text(json.dumps({f"D{n}": data["D0"] for n in range(60)}))
     with pytest.raises(ValueError, match="leaks from the training part"):
         main("data_gen/import_dialogues.py", tmp_path, corpus="multiwoz21", data=str(twins), out=str(tmp_path / "out"))
+
+
+def test_trackers_run_under_the_options_that_all_evaluations_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):  # the in-process backend has no float64
+        main(
+            "eval/state_tracking.py",
+            tmp_path,
+            dialogues="d",
+            out=str(tmp_path / "o"),
+            arms={"null": {"kind": "null"}},
+            dtype="float64",
+        )
+    assert "dtype" in capsys.readouterr().err
