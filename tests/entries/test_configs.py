@@ -16,6 +16,8 @@ from intentfold.config import parse
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = sorted((ROOT / "configs").rglob("*.yaml"))
+HELD = {path: yaml.safe_load(path.read_text()) for path in CONFIGS}
+LEFT = [data["out"] for data in HELD.values() if "out" in data]
 SCRIPTS = sorted(path for folder in ("data_gen", "train", "eval") for path in (ROOT / folder).glob("*.py"))
 
 
@@ -42,6 +44,18 @@ def test_exactly_one_script_accepts_a_config(config: Path, capsys: pytest.Captur
     folder, script, _ = config.relative_to(ROOT / "configs").parts
     accepted = [path for path in SCRIPTS if accepts(path, config)]
     assert accepted == [ROOT / folder / f"{script}.py"], capsys.readouterr().err[-400:]
+
+
+def named(data: Any) -> list[str]:
+    """Every text in a config, keys left out."""
+    values = data.values() if isinstance(data, dict) else data if isinstance(data, list) else []
+    return [data] if isinstance(data, str) else [text for value in values for text in named(value)]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_config_takes_from_a_run_some_config_leaves(config: Path) -> None:
+    taken = [text for text in named(HELD[config]) if text.startswith("runs/")]
+    assert [text for text in taken if not any(f"{text}/".startswith(f"{folder}/") for folder in LEFT)] == []
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
