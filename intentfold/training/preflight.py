@@ -8,8 +8,6 @@ from typing import Any
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of, template_hash
 
-TEMPLATE_TOKENS = 64  # more than a chat template puts around a message
-
 
 class PreflightError(ValueError):
     """A run that would train something else than what is meant."""
@@ -131,10 +129,17 @@ def check_prompt_lengths(
 ) -> None:
     """No prompt (name, messages) may be longer than what `max_length` leaves beside a completion.
 
-    A token stands for at least one byte: what has fewer bytes than `max_prompt` tokens need not be tokenised.
+    A token stands for at least one byte: what has no more bytes than `max_prompt`, with what the chat template puts around
+    them, need not be tokenised.
     """
+    around: dict[tuple[str, ...], int] = {}
     for name, messages in prompts:
-        if sum(len(message["content"].encode()) for message in messages) + TEMPLATE_TOKENS * len(messages) < max_prompt:
+        roles = tuple(message["role"] for message in messages)
+        if roles not in around:
+            shortest = [{"role": role, "content": "a"} for role in roles]
+            text = tokenizer.apply_chat_template(shortest, add_generation_prompt=True, tokenize=False, **template_kwargs)
+            around[roles] = len(text.encode())
+        if sum(len(message["content"].encode()) for message in messages) + around[roles] <= max_prompt:
             continue
         length = len(prompt_ids(tokenizer, messages, template_kwargs))
         if length > max_prompt:

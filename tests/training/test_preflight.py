@@ -101,11 +101,22 @@ def test_prompts_must_leave_room():
         preflight.check_prompt_lengths(TOKENIZER, [("e:0", short), ("e:1", long)], {}, tokens - 1)
 
 
-def test_prompts_too_short_to_be_too_long_are_not_tokenised():
+def test_prompts_too_short_to_be_too_long_are_not_tokenised(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("tokenised")
+
+    monkeypatch.setattr(preflight, "prompt_ids", never)
     short = [{"role": "user", "content": "seats: 3"}]
-    preflight.check_prompt_lengths(None, [("e:0", short)], {}, 1024)
-    with pytest.raises(AttributeError):
-        preflight.check_prompt_lengths(None, [("e:0", short * 20)], {}, 1024)
+    preflight.check_prompt_lengths(TOKENIZER, [("e:0", short)], {}, 1024)
+    with pytest.raises(AssertionError, match="tokenised"):
+        preflight.check_prompt_lengths(TOKENIZER, [("e:0", [{"role": "user", "content": "seats: 3" * 200}])], {}, 1024)
+
+
+def test_what_the_chat_template_says_by_itself_counts():
+    wordy = tiny_tokenizer()
+    wordy.chat_template = "{{ 'You answer briefly. ' * 100 }}" + wordy.chat_template
+    with pytest.raises(PreflightError, match="e:0: the prompt has"):
+        preflight.check_prompt_lengths(wordy, [("e:0", [{"role": "user", "content": "seats: 3"}])], {}, 256)
 
 
 def test_adapters_must_sit_on_the_language_model(tmp_path):
