@@ -369,8 +369,14 @@ def _norm(value: str | None) -> str | None:
 
 
 def _mendable(mine: IntentItem | None, target: IntentItem, to_oracle: Mapping[int, int]) -> bool:
-    """Whether REPLACE and REPRIORITIZE can make `mine` into `target`: no edit changes dependencies or unsets a priority."""
+    """Whether one REPLACE or REPRIORITIZE can make `mine` into `target`.
+
+    None changes dependencies or unsets a priority, and a batch edits an item once: no value and priority together.
+    """
     if mine is None or (target.priority is None and mine.priority is not None):
+        return False
+    reads_otherwise = (_norm(mine.value), normalise(mine.text)) != (_norm(target.value), normalise(target.text))
+    if reads_otherwise and mine.priority != target.priority:
         return False
     return {to_oracle.get(d) for d in mine.depends_on} == set(target.depends_on)
 

@@ -151,3 +151,10 @@ def test_dependencies_with_exponentially_many_paths_cost_no_more_than_others() -
 def test_diff_writes_nothing_that_folding_does_by_itself() -> None:
     after = state(slotted(1, "arrival", "May 3"), slotted(2, "departure", "May 6"))
     assert diff(TRIP, after) == (Edit("REPLACE", id=1, value="May 3"),)
+
+
+def test_a_value_and_its_priority_changed_at_once_leave_the_rest_of_the_state_alone() -> None:
+    city = IntentItem(1, "city: Porto", slot="city", value="Porto")
+    own = IntentState((city, IntentItem(2, "seats: 3", slot="seats", value="3", priority="must")), 3)
+    oracle = IntentState((city, IntentItem(2, "seats: 4", slot="seats", value="4", priority="optional")), 3)
+    assert diff(own, oracle) == (Edit("DELETE", id=2), Edit("ADD", slot="seats", value="4", priority="optional"))
