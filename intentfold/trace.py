@@ -36,7 +36,11 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Another turn that the user might have taken, and the edits that it would have made. The dialogue does not go on from it."""
+    """Another turn that the user might have taken, and the edits that it would have made. The dialogue does not go on from it.
+
+    For training trackers alone, who see no grade: what a branch changes on its own account was not shown to matter to the
+    grader, as variants and decoys are (design D6).
+    """
 
     __pydantic_config__ = RECORD
 
