@@ -1,7 +1,8 @@
 """Python functions by unit tests: run in the sandbox, compared here.
 
 A test gives `args` for the function, or as `call` an expression that may say more than that (`sorted(f([2, 1]))`). `before`
-stands ahead of the answer (a benchmark's own helpers), `setup` behind it.
+stands ahead of the answer (a benchmark's own helpers), `setup` behind it. A test that is no comparison `holds` of the call's
+output: that is asked of the output as plain data, in a process that never saw the answer.
 
 Reading of equality: tuples and lists are the same, a set is its sorted list (expected values are JSON); numbers
 are equal within 1e-9 where a float is involved, exactly between integers; True and False equal no number.
@@ -10,11 +11,15 @@ are equal within 1e-9 where a float is involved, exactly between integers; True 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intentfold.graders.grade import GoldError, Grade, failed, gold, passed, unfence
 from intentfold.graders.sandbox import shared_sandbox
 from intentfold.task import SourceTask
+
+GOT = "got_"  # what a `holds` calls the output
+ANOTHER = "another result"
 
 
 def grade_code(task: SourceTask, answer: str) -> Grade:
@@ -22,30 +27,51 @@ def grade_code(task: SourceTask, answer: str) -> Grade:
     tests = gold(task, "reference.tests", list)
     for position, test in enumerate(tests):
         args, call = isinstance(test, dict) and test.get("args"), isinstance(test, dict) and test.get("call")
-        if not (isinstance(args, list) or isinstance(call, str)) or "expected" not in test:
-            raise GoldError(task, f"reference.tests[{position}]", "must hold args or a call, and what is expected")
-    result = shared_sandbox().run_python(*program(task, unfence(answer)))
-    for position, (call, test) in enumerate(zip(result.calls, tests, strict=True)):
-        if call.error is not None:
-            return failed(f"test {position}: {call.kind}: {call.error}")
-        if not same_output(call.output, test["expected"]):
-            return failed(f"test {position}: another result")
+        if not (isinstance(args, list) or isinstance(call, str)) or not {"expected", "holds"} & set(test):
+            raise GoldError(task, f"reference.tests[{position}]", "must hold args or a call, and what is expected or holds")
+    for position, reason in enumerate(faults(task.payload["reference"], *program(task, unfence(answer)))):
+        if reason is not None:
+            return failed(f"test {position}: {reason}")
     return passed(f"all {len(tests)} tests pass")
+
+
+def faults(reference: Mapping[str, Any], code: str, calls: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    """Why each of the reference's tests fails on a program and its calls (`program`), None for those that pass."""
+    tests = reference["tests"]
+    results = shared_sandbox().run_python(code, calls).calls
+    found = [None if one.error is None else f"{one.kind}: {one.error}" for one in results]
+    asked = [place for place, test in enumerate(tests) if "holds" in test and found[place] is None]
+    if asked:
+        clean = [reference.get("before", ""), reference.get("setup", "")]
+        clean += [f"def held_{place}_({GOT}):\n    return bool({tests[place]['holds']})" for place in asked]
+        again = [{"function": f"held_{place}_", "args": [results[place].output]} for place in asked]
+        for place, one in zip(asked, shared_sandbox().run_python("\n".join(filter(None, clean)), again).calls, strict=True):
+            found[place] = f"{one.kind}: {one.error}" if one.error is not None else None if one.output is True else ANOTHER
+    for place, (test, one) in enumerate(zip(tests, results, strict=True)):
+        if "holds" not in test and found[place] is None and not same_output(one.output, test["expected"]):
+            found[place] = ANOTHER
+    return found
 
 
 def program(task: SourceTask, answer: str) -> tuple[str, list[dict[str, Any]]]:
     """The program to run, and the calls to make on it: one for each test."""
     reference = task.payload["reference"]
     function = gold(task, "reference.function", str)
-    parts, calls = [reference.get("before", ""), answer, reference.get("setup", "")], []
-    for position, test in enumerate(reference["tests"]):
-        if "call" in test:
-            # Defined last, so that the answer cannot define it.
-            parts.append(f"def test_{position}_():\n    return {test['call']}")
-            calls.append({"function": f"test_{position}_", "args": []})
-        else:
-            calls.append({"function": function, "args": test["args"]})
-    return "\n".join(filter(None, parts)), calls
+    code, calls = with_calls(
+        [reference.get("before", ""), answer, reference.get("setup", "")], [test.get("call") for test in reference["tests"]]
+    )
+    for call, test in zip(calls, reference["tests"], strict=True):
+        if "call" not in test:
+            call |= {"function": function, "args": test["args"]}
+    return code, calls
+
+
+def with_calls(parts: Sequence[str], expressions: Sequence[str | None]) -> tuple[str, list[dict[str, Any]]]:
+    """A program of these parts with the expressions as functions, and a call of each."""
+    # Defined last, so that the answer cannot define them.
+    made = [f"def test_{n}_():\n    return {text}" for n, text in enumerate(expressions) if text is not None]
+    calls: list[dict[str, Any]] = [{"function": f"test_{n}_", "args": []} for n in range(len(expressions))]
+    return "\n".join(filter(None, [*parts, *made])), calls
 
 
 def same_output(got: Any, expected: Any) -> bool:

@@ -1,8 +1,9 @@
 """Benchmarks' assert statements as tests of the code grader.
 
 Of `assert f(1, 2) == [3]` the left side is what is run on an answer and the right side what is expected, so that no answer
-sees it. Where a comparison says more than that (`is`, `<`, a loop around it), or where the benchmark's own solution passes
-it by Python's equality alone (1 for True), the statement itself is run on the answer and must not fail.
+sees it. Where an assert says more than that (`is`, `<`), or where the benchmark's own solution passes it by Python's equality
+alone (1 for True), it is asked of the calls' outputs as plain data, where no answer can reach it. What cannot be parted so
+(calls in a loop) makes no test: an answer in the same process could forge it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from intentfold.graders.code import same_output
+from intentfold.graders.code import GOT, faults, with_calls
 from intentfold.graders.sandbox import CallResult, shared_sandbox
 from intentfold.sources.loading import Skip
 
@@ -63,16 +64,17 @@ def read_tests(suite: Suite, function: str, solution: str) -> list[Test]:
     statements = [node for node in suite.statements if not _says_nothing(node)]
     wrong = _failing(suite, solution, tests)
     for position in wrong:
-        tests[position] = {"call": _holds(statements[position]), "expected": True}
+        tests[position] = _holds(statements[position], function)
     if wrong and _failing(suite, solution, tests):
         raise Skip("the benchmark's own solution fails its tests")
     return tests
 
 
 def _failing(suite: Suite, solution: str, tests: Sequence[Test]) -> list[int]:
-    got = _run(suite.before, solution, suite.setup, [test["call"] for test in tests])
-    right = [not one.error and same_output(one.output, test["expected"]) for one, test in zip(got, tests, strict=True)]
-    return [position for position, passed in enumerate(right) if not passed]
+    parts = [suite.before, solution, suite.setup]
+    code, calls = with_calls(parts, [test["call"] for test in tests])
+    found = faults({"before": suite.before, "setup": suite.setup, "tests": tests}, code, calls)
+    return [position for position, fault in enumerate(found) if fault is not None]
 
 
 def unverified_tests(suite: Suite, function: str) -> list[Test]:
@@ -85,7 +87,7 @@ def unverified_tests(suite: Suite, function: str) -> list[Test]:
     for node, pair in zip(statements, compared, strict=True):
         wanted = None if pair is None else next(expected)
         if pair is None or wanted is None or wanted.error is not None:
-            tests.append({"call": _holds(node), "expected": True})
+            tests.append(_holds(node, function))
         else:
             tests.append({"call": pair[0], "expected": wanted.output})
     if not tests:
@@ -94,9 +96,7 @@ def unverified_tests(suite: Suite, function: str) -> list[Test]:
 
 
 def _run(before: str, solution: str, setup: str, expressions: Sequence[str]) -> list[CallResult]:
-    parts = [before, solution, setup, *(f"def test_{n}_():\n    return {text}" for n, text in enumerate(expressions))]
-    calls = [{"function": f"test_{n}_", "args": []} for n in range(len(expressions))]
-    return list(shared_sandbox().run_python("\n".join(filter(None, parts)), calls).calls)
+    return list(shared_sandbox().run_python(*with_calls([before, solution, setup], expressions)).calls)
 
 
 def _compared(node: ast.stmt, function: str) -> tuple[str, str] | None:
@@ -112,11 +112,34 @@ def _compared(node: ast.stmt, function: str) -> tuple[str, str] | None:
     return (ast.unparse(sides[1]), ast.unparse(sides[0])) if calls == [False, True] else None
 
 
-def _holds(node: ast.stmt) -> str:
-    """An expression that is True where the statement holds, and raises or is False where it does not."""
-    if isinstance(node, ast.Assert):
-        return f"bool({ast.unparse(node.test)})"
-    return f"({ast.unparse(node)}) is None"
+def _holds(node: ast.stmt, function: str) -> Test:
+    """A test that asks the assert of its calls' outputs; raises `Skip` where the two cannot be parted."""
+    parted = _Parted(function)
+    test = parted.visit(node.test) if isinstance(node, ast.Assert) else None
+    if test is None or not parted.calls or parted.loops:
+        raise Skip("a test that only the answer's own process could judge")
+    return {"call": f"[{', '.join(parted.calls)}]", "holds": ast.unparse(ast.fix_missing_locations(test))}
+
+
+class _Parted(ast.NodeTransformer):
+    """Takes the calls of a function out of an expression, and notes what would call it more than once, or later."""
+
+    def __init__(self, function: str) -> None:
+        self.function, self.calls, self.loops = function, list[str](), False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if not (isinstance(node.func, ast.Name) and node.func.id == self.function):
+            return self.generic_visit(node)
+        self.calls.append(ast.unparse(node))
+        return ast.Subscript(ast.Name(GOT, ast.Load()), ast.Constant(len(self.calls) - 1), ast.Load())
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        self.loops |= node.id == self.function
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        self.loops |= isinstance(node, ast.comprehension | ast.Lambda)
+        return super().generic_visit(node)
 
 
 def _says_nothing(node: ast.stmt) -> bool:

@@ -32,7 +32,7 @@ def test_the_left_side_is_run_and_the_right_side_expected() -> None:
     assert asserted(CHECK) == [
         {"call": "power(2, 3)", "expected": 8},
         {"call": "power(2, 0)", "expected": 1},
-        {"call": "bool(math.isclose(power(2, -1), 0.5))", "expected": True},
+        {"call": "[power(2, -1)]", "holds": "math.isclose(got_[0], 0.5)"},
     ]
 
 
@@ -43,13 +43,47 @@ def test_sides_may_be_swapped_and_need_not_be_literals() -> None:
 
 def test_what_only_pythons_equality_credits_is_run_as_it_stands() -> None:
     check = "def check(candidate):\n    assert candidate(1, 0) == True"
-    assert asserted(check) == [{"call": "bool(power(1, 0) == True)", "expected": True}]
+    assert asserted(check) == [{"call": "[power(1, 0)]", "holds": "got_[0] == True"}]
 
 
-def test_a_check_with_a_loop_is_run_whole() -> None:
-    check = "def check(candidate):\n    for n in range(3):\n        assert candidate(n, 1) == n"
-    tests = asserted(check)
-    assert [test["expected"] for test in tests] == [True] and tests[0]["call"].startswith("(check()")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "for n in range(3):\n        assert candidate(n, 1) == n",
+        "assert all(candidate(n, 1) <= n for n in range(3))",
+        "assert (lambda n: candidate(n, 1) < 9)(2)",
+        "assert callable(candidate)",
+    ],
+)
+def test_what_only_the_answers_own_process_could_judge_is_no_test(statement: str) -> None:
+    with pytest.raises(Skip, match="own process"):
+        asserted(f"def check(candidate):\n    {statement}")
+
+
+HOSTILE = """
+import builtins, math
+
+class Pleasing(float):
+    def __sub__(self, other): return self
+    def __abs__(self): return self
+    def __lt__(self, other): return True
+
+builtins.bool = lambda x: True
+math.isclose = lambda a, b: True
+
+def power(base, exponent):
+    return Pleasing(0)
+"""
+
+
+@pytest.mark.parametrize("answer", [HOSTILE, HOSTILE.replace("Pleasing(0)", "0.0")])
+def test_an_answer_cannot_judge_itself(answer: str) -> None:
+    checks = ("assert abs(power(2, 3) - 8) < 1e-6", "assert power(2, 1) > 1 and power(2, 2) != 3")
+    suite = parse_asserts("import math", checks)
+    task = code_task(Problem("p", "mbpp", "p", "MIT", ("Raise the base.",), "power", POWER, suite, "train"))
+    assert all("holds" in test for test in task.payload["reference"]["tests"])
+    assert grade(task, POWER).full
+    assert grade(task, answer).value == 0.0
 
 
 def test_a_solution_that_fails_its_tests_makes_none() -> None:
