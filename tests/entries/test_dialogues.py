@@ -74,7 +74,13 @@ def test_import_mine_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_corpus_without_a_dialogue_is_no_import(tmp_path: Path) -> None:
     (tmp_path / "val.json").write_text("{}")
     with pytest.raises(SystemExit, match="no dialogue"):
-        main("data_gen/import_dialogues.py", tmp_path, corpus="multiwoz21", data=str(tmp_path / "val.json"), out=str(tmp_path / "o"))
+        main(
+            "data_gen/import_dialogues.py",
+            tmp_path,
+            corpus="multiwoz21",
+            data=str(tmp_path / "val.json"),
+            out=str(tmp_path / "o"),
+        )
     assert not (tmp_path / "o" / "report.json").exists()
 
 
