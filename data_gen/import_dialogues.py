@@ -67,6 +67,8 @@ def main(argv: list[str] | None = None) -> None:
         return
     record_run(args.out, args)
     dialogues, skipped = LOADERS[args.corpus](args.data)
+    if not dialogues:
+        raise SystemExit(f"{args.data}: no dialogue; skipped: {skipped}")
     episodes: dict[Wording, list[Episode]] = {split: [] for split in SPLITS}
     for dialogue in tqdm(dialogues[: args.max_dialogues or None], desc=args.corpus):
         split = split_of(f"{dialogue.corpus}/{dialogue.id}", dialogue.corpus)

@@ -13,10 +13,10 @@ Request = dict[str, Any]
 
 
 @contextmanager
-def chat_server(answer: Callable[[Request], str | int | None]) -> Iterator[tuple[str, list[Request]]]:
+def chat_server(answer: Callable[[Request], str | int | bytes | None]) -> Iterator[tuple[str, list[Request]]]:
     """Its base URL and the requests it got. `answer` gives a request's text (None: no choices) or the status of a refusal.
 
-    A text that ends in `…` is marked as cut off.
+    A text that ends in `…` is marked as cut off; bytes are sent as they are.
     """
     requests: list[Request] = []
 
@@ -32,9 +32,10 @@ def chat_server(answer: Callable[[Request], str | int | None]) -> Iterator[tuple
                 "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
             }  # fmt: skip
             refused = isinstance(said, int)
-            data = json.dumps({"error": {"message": "refused"}} if refused else reply).encode()
+            data = json.dumps({"error": {"message": "refused"}} if refused else reply, default=str).encode()
+            data = said if isinstance(said, bytes) else data
             self.send_response(said if isinstance(said, int) else 200)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/html" if data.startswith(b"<") else "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

@@ -11,8 +11,9 @@
     NONE
 
 SET is a REPLACE where one active item has that name and an ADD where none has: which of the two follows from the
-state, so a model need not tell. ADD and REPLACE are written where SET would mean another thing (one more item of a
-name that is taken; an item without a name), and read everywhere.
+state, so a model need not tell, and from the lines before it: a name that they delete is free, and none is set twice. ADD
+and REPLACE are written where SET would mean another thing (one more item of a name that is taken; an item without a name),
+and read everywhere.
 
 An item is named as the state shows it (`names`): by its slot, which a small model copies far more surely than it looks
 up a number, or by `#id` where the slot would not do. `+1` names the first item added by the same output. An item with a
@@ -22,12 +23,12 @@ slot whose text is not `slot: value` adds its own words after ` || `.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import get_args
 
 from intentfold.codec.escape import escape, split_unescaped, unescape
-from intentfold.codec.state import KINDS, attributes, find, holders, names, slot_name
-from intentfold.intent import Edit, IntentState, Kind, Rejected
+from intentfold.codec.state import KINDS, attributes, find, holders, names, slot_key, slot_name
+from intentfold.intent import Edit, IntentState, Kind, Rejected, fold_leniently, normalise
 from intentfold.task import Priority
 
 NONE = "NONE"
@@ -35,18 +36,26 @@ MAX_LINES = 200
 _ATTRIBUTES = re.compile(r"\(((?:[^()\\]|\\.)*)\) ")
 _DEPENDS = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\] ")
 _ID = re.compile(r"#(\d{1,9})")
+_BY_ID = re.compile(r"#\d{1,9}: ")
 
 
 def encode_edits(edits: Sequence[Edit], state: IntentState) -> str:
     """The edits of `state` as text, `NONE` for none."""
     called = names(state)
-    return "\n".join(_encode(edit, state, called) for edit in edits) or NONE
+    held = {slot_key(item.slot, item.scope) for item in state.items if item.slot is not None}
+    lines = []
+    for edit in edits:
+        lines.append(_encode(edit, called, held))
+        if edit.op == "ADD" and edit.slot is not None:
+            held.add(slot_key(edit.slot, edit.scope))
+    return "\n".join(lines) or NONE
 
 
-def _encode(edit: Edit, state: IntentState, called: Mapping[int, str]) -> str:
+def _encode(edit: Edit, called: Mapping[int, str], held: Collection[tuple[str, str]]) -> str:
     if edit.op == "ADD":
         kind = "" if edit.kind == "goal" else f"{edit.kind} "
-        op = "ADD" if edit.slot is None or kind or edit.depends_on or holders(state, edit.slot, edit.scope) else "SET"
+        free = edit.slot is not None and slot_key(edit.slot, edit.scope) not in held
+        op = "SET" if free and not kind and not edit.depends_on else "ADD"
         return f"{op} {kind}{_depends(edit, called)}{attributes(edit.priority, edit.scope)}{_what(edit)}"
     name = _called(edit.id or 0, called)
     if edit.op == "DELETE":
@@ -92,7 +101,7 @@ def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
     if lines == [NONE]:
         return (), ()
     for line in lines[:MAX_LINES]:
-        edit = _decode(line, state)
+        edit = _decode(line, state, edits)
         if isinstance(edit, str):
             rejected.append(Rejected(line[:200], edit))
         else:
@@ -104,14 +113,14 @@ def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
     return tuple(edits), tuple(rejected)
 
 
-def _decode(line: str, state: IntentState) -> Edit | str:
+def _decode(line: str, state: IntentState, before: Sequence[Edit]) -> Edit | str:
     if line == NONE:
         return f"{NONE} beside other lines"
     op, _, rest = line.partition(" ")
     if op not in ("SET", "ADD", "REPLACE", "DELETE", "REPRIORITIZE") or not rest:
         return "not an edit"
     if op == "SET":
-        return _decode_set(rest, state)
+        return _decode_set(rest, state, before)
     if op == "ADD":
         return _decode_add(rest, state)
     if op == "DELETE":
@@ -140,20 +149,26 @@ def _decode(line: str, state: IntentState) -> Edit | str:
     return Edit("REPLACE", id=id, value=value, text=words)
 
 
-def _decode_set(rest: str, state: IntentState) -> Edit | str:
+def _decode_set(rest: str, state: IntentState, before: Sequence[Edit]) -> Edit | str:
+    if _BY_ID.match(rest):
+        return _decode(f"REPLACE {rest}", state, before)
     edit = _decode_add(rest, state)
     if isinstance(edit, str) or edit.slot is None:
         return edit
     if edit.kind != "goal" or edit.depends_on:
         return "SET takes no kind and no dependencies: ADD does"
-    if not holders(state, edit.slot, edit.scope):
+    name = slot_key(edit.slot, edit.scope)
+    if any(one.op == "ADD" and one.slot is not None and slot_key(one.slot, one.scope) == name for one in before):
+        return f"{edit.slot!r} is set twice: ADD makes one more item of a name"
+    left, _ = fold_leniently(state, [one for one in before if one.op == "DELETE"])
+    if not holders(left, edit.slot, edit.scope):
         return edit
-    item = find(state, edit.slot, edit.scope)
+    item = find(left, edit.slot, edit.scope)
     if item is None:
         return f"more than one active item is named {edit.slot!r}, or it goes by its id: ADD or REPLACE tells which is meant"
     if edit.priority in (None, item.priority):
         return Edit("REPLACE", id=item.id, value=edit.value, text=edit.text)
-    if edit.value != item.value:
+    if normalise(edit.value or "") != normalise(item.value or ""):
         return f"SET changes the value or the priority of {edit.slot!r}, not both"
     return Edit("REPRIORITIZE", id=item.id, priority=edit.priority)
 
@@ -207,6 +222,8 @@ def _decode_add(rest: str, state: IntentState) -> Edit | str:
     parts = split_unescaped(rest, ": ")
     if parts is None or not parts[0]:
         return "an added item reads `slot: value` or `: text`"
+    if _ID.fullmatch(parts[0]):
+        return f"an added item has no id yet, got {parts[0]!r}"
     value, words = _value_and_words(parts[1])
     return Edit(
         "ADD",

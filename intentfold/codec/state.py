@@ -47,10 +47,10 @@ def slot_name(slot: str) -> str:
 
 def names(state: IntentState) -> dict[int, str]:
     """How edits name each active item: `slot`, `(for scope) slot`, or `#id` where that would not tell it from others."""
-    count = Counter(_key(item.slot, item.scope) for item in state.items if item.slot is not None)
+    count = Counter(slot_key(item.slot, item.scope) for item in state.items if item.slot is not None)
     called = {}
     for item in state.items:
-        alone = _is_named(item) and count[_key(item.slot, item.scope)] == 1
+        alone = _is_named(item) and count[slot_key(item.slot, item.scope)] == 1
         called[item.id] = f"{attributes(None, item.scope)}{slot_name(item.slot or '')}" if alone else f"#{item.id}"
     return called
 
@@ -63,7 +63,7 @@ def find(state: IntentState, slot: str, scope: str | None) -> IntentItem | None:
 
 def holders(state: IntentState, slot: str, scope: str | None) -> list[IntentItem]:
     """The active items of this slot and scope, whether or not a name would tell them apart."""
-    return [item for item in state.items if item.slot is not None and _key(item.slot, item.scope) == _key(slot, scope)]
+    return [item for item in state.items if item.slot is not None and slot_key(item.slot, item.scope) == slot_key(slot, scope)]
 
 
 def _is_named(item: IntentItem) -> bool:
@@ -71,7 +71,8 @@ def _is_named(item: IntentItem) -> bool:
     return item.slot is not None and item.text == slot_text(item.slot, item.value or "")
 
 
-def _key(slot: str | None, scope: str | None) -> tuple[str, str]:
+def slot_key(slot: str | None, scope: str | None) -> tuple[str, str]:
+    """A slot and its scope as names are compared."""
     return normalise(slot or ""), normalise(scope or "")
 
 

@@ -5,15 +5,34 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Annotated, Protocol
 
 import openai
+from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from intentfold.asset import Situation
 from intentfold.records import canonical_json, content_hash
 from intentfold.runtime.journal import Journal
+from intentfold.runtime.openai_api import read_answer
 from intentfold.runtime.roles import BackendError
 from intentfold.runtime.selection import shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Vector:
+    embedding: Annotated[list[FiniteFloat], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    prompt_tokens: NonNegativeInt
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    data: list[_Vector]
+    usage: _Usage
 
 
 class Embedder(Protocol):
@@ -41,12 +60,13 @@ class OpenAIEmbedder:
     def embed(self, text: str) -> tuple[list[float], int]:
         """The vector of a text, and how many tokens it took. Raises `BackendError`."""
         try:
-            response = self._client.embeddings.create(model=self.model, input=text, encoding_format="float")
+            response = self._client.embeddings.with_raw_response.create(model=self.model, input=text, encoding_format="float")
         except openai.OpenAIError as error:
             raise BackendError(f"{self.name}: {type(error).__name__}: {error}") from error
-        if len(response.data) != 1:
-            raise BackendError(f"{self.name}: expected one vector, got {len(response.data)}")
-        return list(response.data[0].embedding), response.usage.prompt_tokens
+        answer = read_answer(_Answer, response.content, f"a vector of {self.name} and its usage")
+        if len(answer.data) != 1:
+            raise BackendError(f"{self.name}: expected one vector, got {len(answer.data)}")
+        return answer.data[0].embedding, answer.usage.prompt_tokens
 
 
 class EmbeddingSelector:

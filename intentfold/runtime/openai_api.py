@@ -3,16 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeVar
 
 import openai
+from pydantic import Field, NonNegativeInt
 
 from intentfold.dialogue import to_messages
+from intentfold.records import from_json
 from intentfold.runtime.roles import BackendError, Completion, Prompt
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    message: _Message
+    finish_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    prompt_tokens: NonNegativeInt
+    completion_tokens: NonNegativeInt
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: _Usage
+
+
+def read_answer(cls: type[T], content: bytes, expected: str) -> T:
+    """A server's answer as `cls`, other fields left aside; raises `BackendError` for whatever else a server may send."""
+    try:
+        # Lone surrogates that a model spells are no text: written out and read again, they are question marks.
+        return from_json(cls, json.dumps(json.loads(content), ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"expected {expected}, got {content[:200]!r}: {error}") from None
 
 
 class OpenAIBackend:
@@ -79,7 +116,7 @@ class OpenAIBackend:
         return [finished[n] for n in range(len(prompts))]
 
     async def _complete(self, client: openai.AsyncOpenAI, prompt: Prompt, max_tokens: int) -> Completion:
-        response = await client.chat.completions.create(
+        response = await client.chat.completions.with_raw_response.create(
             model=self.model,
             messages=to_messages(prompt),  # type: ignore[arg-type]
             max_tokens=max_tokens,
@@ -87,12 +124,10 @@ class OpenAIBackend:
             seed=self.seed if self.temperature else openai.omit,
             extra_body=self._extra,
         )
-        if not response.choices or response.usage is None:
-            raise BackendError(f"expected a choice and its usage, got {response.model_dump_json()[:200]}")
-        choice = response.choices[0]
+        answer = read_answer(_Answer, response.content, "a choice and its usage")
+        choice, usage = answer.choices[0], answer.usage
         if choice.finish_reason not in ("stop", "length"):
             raise BackendError(f"expected the finish reason stop or length, got {choice.finish_reason!r}")
-        usage = response.usage
         return Completion(
             choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, choice.finish_reason == "stop"
         )

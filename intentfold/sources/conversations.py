@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 from intentfold.dialogue import Role, Turn, to_messages
 from intentfold.records import canonical_json, content_hash
+from intentfold.sources.loading import parsed
 from intentfold.trace import Conversation
 
 # What is neither the user's nor the agent's own words.
@@ -21,7 +21,8 @@ def read_conversation(line: str) -> tuple[Conversation, Counter[str]]:
     side in a row become one: how many of each stands beside the conversation. Raises `ValueError` naming the message at
     fault; words are all that can be tracked, so an image is one.
     """
-    data = json.loads(line.encode("utf-8"))
+    line.encode("utf-8")  # what was no UTF-8 stands in the line as lone surrogates
+    data = parsed("the line", line)
     if not isinstance(data, dict) or not isinstance(data.get("messages"), list):
         raise ValueError(f"expected an object with a list of messages, got {line[:80]!r}")
     turns: list[Turn] = []
@@ -44,9 +45,7 @@ def read_conversation(line: str) -> tuple[Conversation, Counter[str]]:
     id = data.get("id", content_hash(canonical_json(to_messages(dialogue))))
     if isinstance(id, bool) or not isinstance(id, str | int) or not str(id).strip():
         raise ValueError(f"id: expected a string or a whole number, got {id!r}")
-    conversation = Conversation(1, str(id), dialogue)
-    canonical_json(to_messages(dialogue)).encode("utf-8")  # an escaped lone surrogate is no text
-    return conversation, found
+    return Conversation(1, str(id), dialogue), found
 
 
 def _role(message: Any, where: str) -> Role | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from intentfold.records import canonical_json
 from intentfold.task import SourceTask
 
 
@@ -43,26 +45,32 @@ def expect_file(path: Path, what: str) -> Path:
 def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(`file:line`, record) for every JSON line, each with `fields` of the given types; a name that ends in `.gz` is gzipped."""
     read = gzip.open if path.suffix == ".gz" else open
-    with read(expect_file(path, what), "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                where = f"{path}:{number}"
-                yield where, checked(where, parsed(where, line), fields)
+    number = 0
+    try:
+        with read(expect_file(path, what), "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    where = f"{path}:{number}"
+                    yield where, checked(where, parsed(where, line), fields)
+    except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise SourceError(f"{path}: not readable after line {number}: {error}") from None
 
 
 def read_list(path: Path, what: str) -> list[Any]:
     """The JSON list that a file holds."""
-    data = parsed(str(path), expect_file(path, what).read_text(encoding="utf-8"))
+    data = parsed(str(path), expect_file(path, what).read_bytes())
     if not isinstance(data, list):
         raise SourceError(f"{path}: expected {what}, got {type(data).__name__}")
     return data
 
 
-def parsed(where: str, text: str) -> Any:
-    """JSON data; raises `SourceError` with the place."""
+def parsed(where: str, text: str | bytes) -> Any:
+    """JSON data whose texts can be written again; raises `SourceError` with the place."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"))
+        canonical_json(data).encode("utf-8")  # an escaped lone surrogate is no text
+        return data
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not JSON: {error}") from None
 
 

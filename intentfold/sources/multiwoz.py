@@ -6,14 +6,14 @@ empty, `not mentioned` or `none` where nothing is wanted. Of alternatives (`17:3
 
 from __future__ import annotations
 
-import json
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from intentfold.sources.loading import Skip, SourceError, checked, expect_file
+from intentfold.sources.loading import Skip, SourceError, checked, expect_file, parsed
 from intentfold.sources.stated_dialogues import StatedDialogue, StatedTurn, slot_words, value_words
 
 CORPUS, LICENSE = "multiwoz21", "CC-BY-4.0"
@@ -41,11 +41,12 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 [inside] = [name for name in archive.namelist() if name.endswith(".json")]
-                data = json.loads(archive.read(inside))
+                text = archive.read(inside)
         else:
-            data = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, zipfile.BadZipFile) as error:
+            text = path.read_bytes()
+    except (ValueError, zlib.error, zipfile.BadZipFile) as error:
         raise SourceError(f"{path}: expected one JSON file: {error}") from None
+    data = parsed(str(path), text)
     if not isinstance(data, dict):
         raise SourceError(f"{path}: expected dialogues by name, got {type(data).__name__}")
     yield from data.items()
@@ -77,5 +78,5 @@ def _state(where: str, metadata: dict[str, Any]) -> dict[str, str]:
                 raise SourceError(f"{where}: field metadata.{domain}.{slot} must be a text, got {str(value)[:80]!r}")
             first = value.split("|")[0].strip()
             if first not in NOTHING:
-                state[slot_words(domain, _WORDS.get(slot, slot))] = value_words(first)
+                state[slot_words(where, domain, _WORDS.get(slot, slot))] = value_words(first)
     return state

@@ -26,10 +26,15 @@ def load_schema_guided(folder: Path) -> tuple[list[StatedDialogue], dict[str, in
         raise SourceError(f"{folder}: no such files; expected Schema-Guided Dialogue's dialogues_*.json")
     dialogues: list[StatedDialogue] = []
     skipped: Counter[str] = Counter()
+    seen: set[str] = set()
     for path in files:
         for number, record in enumerate(read_list(path, "dialogues, a JSON list")):
             where = f"{path}: dialogue {number}"
             one = checked(where, record, {"dialogue_id": str, "turns": list})
+            if one["dialogue_id"] in seen:
+                skipped["the same dialogue again"] += 1
+                continue
+            seen.add(one["dialogue_id"])
             try:
                 # Ids are counted anew in every folder.
                 dialogues.append(
@@ -58,7 +63,7 @@ def _turns(where: str, records: Sequence[Any]) -> tuple[StatedTurn, ...]:
             service = checked(at, frame, {"service": str, "state": dict})["service"]
             values = checked(f"{at}: state", frame["state"], {"slot_values": dict})["slot_values"]
             states[service] = {slot: _spelling(at, slot, v, states.get(service, {}), said) for slot, v in values.items()}
-        every = {slot_words(service, slot): value for service, state in states.items() for slot, value in state.items()}
+        every = {slot_words(at, service, slot): value for service, state in states.items() for slot, value in state.items()}
         turns.append(StatedTurn(one["utterance"], every, ""))
     if not turns:
         raise Skip("no turn with a state")

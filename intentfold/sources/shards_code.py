@@ -79,8 +79,6 @@ def _private(shards: Shards, packed: str) -> list[Any]:
         text = unpacked(packed)
     except ValueError as error:
         raise SourceError(f"{where}: {error}") from None
-    if not isinstance(text, str):
-        raise SourceError(f"{where}: expected a packed JSON text, got {type(text).__name__}")
     return _read(shards, "private_test_cases", text)
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from intentfold.sources.loading import SourceError
+
 DONT_CARE = "no preference"  # what both corpora write as `dontcare`: a wish of its own, not the lack of one
 
 
@@ -28,10 +30,16 @@ class StatedDialogue:
     turns: tuple[StatedTurn, ...]
 
 
-def slot_words(*parts: str) -> str:
-    """A slot's names as words: `hotel` and `pricerange` stay as they are, `arriveBy` and `number_of_seats` are taken apart."""
+def slot_words(where: str, *parts: str) -> str:
+    """A slot's names as words: `hotel` and `pricerange` stay as they are, `arriveBy` and `number_of_seats` are taken apart.
+
+    Raises `SourceError` with the place where no word is left.
+    """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(parts).replace("_", " "))
-    return " ".join(word.lower() for word in spaced.split() if not word.isdigit())
+    words = " ".join(word.lower() for word in spaced.split() if not word.isdigit())
+    if not words:
+        raise SourceError(f"{where}: expected a slot that has a name in words, got {' '.join(parts)[:80]!r}")
+    return words
 
 
 def value_words(value: str) -> str:

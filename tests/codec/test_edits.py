@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -176,6 +177,32 @@ def test_one_more_item_of_a_name_that_is_held_is_an_add() -> None:
     one_more = (Edit("ADD", slot="seats", value="4"),)
     assert encode_edits(one_more, held) == "ADD seats: 4"
     assert decode_edits("ADD seats: 4", held) == (one_more, ())
+
+
+def test_a_name_that_is_deleted_before_is_free_and_none_is_set_twice() -> None:
+    held = IntentState((IntentItem(3, "seats: 3", slot="seats", value="3"),), 4)
+    add = Edit("ADD", slot="seats", value="4")
+    assert decode_edits("DELETE seats\nSET Seats: 4", held) == ((Edit("DELETE", id=3), replace(add, slot="Seats")), ())
+    edits, rejected = decode_edits("SET seats: 4\nSET Seats: 5\nSET (for Ana) seats: 6", IntentState())
+    assert edits == (add, Edit("ADD", slot="seats", value="6", scope="Ana"))
+    assert [one.what for one in rejected] == ["SET Seats: 5"] and "set twice" in rejected[0].reason
+    both = (add, replace(add, value="5"))
+    assert encode_edits(both, IntentState()) == "SET seats: 4\nADD seats: 5"
+    assert decode_edits(encode_edits(both, IntentState()), IntentState()) == (both, ())
+
+
+def test_an_id_is_never_taken_for_a_slot() -> None:
+    state = IntentState((IntentItem(2, "own words"), IntentItem(3, "by the window", slot="seat", value="window")), 4)
+    assert decode_edits("SET #2: other words", state) == ((Edit("REPLACE", id=2, text="other words"),), ())
+    assert decode_edits("SET #3: aisle", state) == ((Edit("REPLACE", id=3, value="aisle"),), ())
+    assert decode_edits("SET \\#2: x", state) == ((Edit("ADD", slot="#2", value="x"),), ())
+    edits, [rejected] = decode_edits("ADD #2: other words", state)
+    assert edits == () and "no id yet, got '#2'" in rejected.reason
+
+
+def test_a_priority_is_set_whatever_the_case_of_the_value_beside_it() -> None:
+    held = IntentState((IntentItem(3, "city: Porto", slot="city", value="Porto", priority="must"),), 4)
+    assert decode_edits("SET (optional) City: porto.", held) == ((Edit("REPRIORITIZE", id=3, priority="optional"),), ())
 
 
 @pytest.mark.parametrize(

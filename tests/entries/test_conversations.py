@@ -35,6 +35,9 @@ BAD = [
     ('{"messages": []}', "user and agent must alternate, the user at least once, got []"),
     ('{"messages": [{"role": "assistant", "content": "Hi"}]}', "the user at least once"),
     ('{"messages": [{"role": "pirate", "content": "Arr"}]}', "messages.0: expected a message of role user"),
+    ('{"messages": ' + "[" * 100_000, "maximum recursion depth exceeded"),
+    ('{"id": "\\ud800", "messages": [{"role": "user", "content": "x"}]}', "surrogates not allowed"),
+    ('{"id": ' + "9" * 5000 + "}", "Exceeds the limit"),
     ('{"messages": [7]}', "messages.0: expected a message of role"),
     (
         '{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}',

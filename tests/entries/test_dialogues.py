@@ -71,6 +71,19 @@ def test_import_mine_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[
         main("eval/closed_loop.py", tmp_path, episodes=path, limit=12, out=str(tmp_path / "loop"), arms=arms)
 
 
+def test_a_corpus_without_a_dialogue_is_no_import(tmp_path: Path) -> None:
+    (tmp_path / "val.json").write_text("{}")
+    with pytest.raises(SystemExit, match="no dialogue"):
+        main(
+            "data_gen/import_dialogues.py",
+            tmp_path,
+            corpus="multiwoz21",
+            data=str(tmp_path / "val.json"),
+            out=str(tmp_path / "o"),
+        )
+    assert not (tmp_path / "o" / "report.json").exists()
+
+
 def test_dialogues_that_leak_beyond_the_budget_are_refused(tmp_path: Path) -> None:
     twins = corpus(tmp_path / "val.json")
     data = json.loads(twins.read_text())

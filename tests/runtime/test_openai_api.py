@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intentfold.dialogue import Turn
-from intentfold.runtime.openai_api import OpenAIBackend
+from intentfold.runtime.openai_api import OpenAIBackend, _Answer, read_answer
 from intentfold.runtime.roles import BackendError
 from tests.servers import chat_server
 
@@ -46,6 +46,53 @@ def test_failures_are_no_answers_and_the_rest_is_kept(server, bad) -> None:
     with pytest.raises(BackendError, match=r"refused|expected a choice") as error:
         OpenAIBackend(url, "m", retries=0).complete(prompts("one", bad, "two"), 5)
     assert {n: c.text for n, c in error.value.finished.items()} == {0: "one", 2: "two"}
+
+
+GARBAGE = [
+    "<html>",
+    "",
+    "null",
+    "[]",
+    "3",
+    '"x"',
+    "[" * 100_000,
+    *(
+        f'{{"choices": {choices}, "usage": {{"prompt_tokens": 1, "completion_tokens": 1}}}}'
+        for choices in ('"x"', "[null]", "[{}]")
+    ),
+    *(
+        f'{{"choices": [{{"finish_reason": "stop", "message": {message}}}], "usage": {usage}}}'
+        for message, usage in (
+            ("null", '{"prompt_tokens": 1, "completion_tokens": 1}'),
+            ('{"content": 5}', '{"prompt_tokens": 1, "completion_tokens": 1}'),
+            ('{"content": [{"type": "text", "text": "x"}]}', '{"prompt_tokens": 1, "completion_tokens": 1}'),
+            ('{"content": "x"}', "{}"),
+            ('{"content": "x"}', '"x"'),
+            ('{"content": "x"}', '{"prompt_tokens": -1, "completion_tokens": 1}'),
+        )
+    ),
+]
+
+
+def test_garbage_is_a_backend_error() -> None:
+    for garbage in GARBAGE:
+        with pytest.raises(BackendError, match="expected a choice and its usage"):
+            read_answer(_Answer, garbage.encode(), "a choice and its usage")
+
+
+def test_garbage_of_one_request_keeps_the_rest() -> None:
+    def answer(body):
+        said = body["messages"][-1]["content"]
+        return b"<html>" if said == "bad" else said
+
+    with chat_server(answer) as (url, _), pytest.raises(BackendError, match="expected a choice and its usage") as error:
+        OpenAIBackend(url, "m", retries=0).complete(prompts("one", "bad", "two"), 5)
+    assert {n: c.text for n, c in error.value.finished.items()} == {0: "one", 2: "two"}
+
+
+def test_a_lone_surrogate_is_a_question_mark() -> None:
+    with chat_server(lambda body: "a\ud800") as (url, _):
+        assert OpenAIBackend(url, "m", retries=0).complete(prompts("one"), 5)[0].text == "a?"
 
 
 def test_an_unreachable_server_is_a_backend_error() -> None:

@@ -127,3 +127,33 @@ def test_schema_guided_faults_are_named(tmp_path: Path) -> None:
         schema_guided(tmp_path, user("Hi", frame("Restaurants_1", time=[])))
     with pytest.raises(SourceError, match="expected Schema-Guided Dialogue's dialogues_"):
         load_schema_guided(tmp_path / "none")
+
+
+HOSTILE = [b"", b"[" * 100_000, b'["\xe9"]', b'["\\ud800"]', b"9" * 5000]
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_a_file_that_is_no_json_is_named(tmp_path: Path, data: bytes) -> None:
+    for name, load in (("dialogues_1.json", lambda path: load_schema_guided(path.parent)), ("val.json", load_multiwoz)):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(SourceError, match=name):
+            load(tmp_path / name)
+
+
+def test_a_zip_whose_inside_is_damaged_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "val.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("val.json", json.dumps({f"D{n}": DIALOGUE for n in range(20)}))
+    data = bytearray((tmp_path / "val.zip").read_bytes())
+    data[45:60] = b"\xff" * 15
+    (tmp_path / "val.zip").write_bytes(data)
+    with pytest.raises(SourceError, match=r"val\.zip: expected one JSON file"):
+        load_multiwoz(tmp_path / "val.zip")
+
+
+def test_slots_without_a_word_and_dialogues_that_come_again(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="turn 1: expected a slot that has a name in words, got '1 2'"):
+        multiwoz(tmp_path, log(("Hello.", {"1": {"semi": {"2": "x"}, "book": {}}}, "Hi.")))
+    turn = {"speaker": "USER", "utterance": "Hello.", "frames": []}
+    (tmp_path / "dialogues_1.json").write_text(json.dumps([{"dialogue_id": "1", "turns": [turn]}] * 2))
+    dialogues, skipped = load_schema_guided(tmp_path)
+    assert len(dialogues) == 1 and skipped == {"the same dialogue again": 1}
