@@ -60,6 +60,13 @@ def test_what_only_the_answers_own_process_could_judge_is_no_test(statement: str
         asserted(f"def check(candidate):\n    {statement}")
 
 
+def test_an_answer_may_begin_with_what_python_takes_at_the_top_alone() -> None:
+    suite = parse_check("from typing import List", CHECK, "power")
+    task = code_task(Problem("p", "humaneval", "p", "MIT", ("Raise the base.",), "power", POWER, suite, "train"))
+    assert task.payload["reference"]["before"]
+    assert grade(task, f"from __future__ import annotations\n{POWER}").full
+
+
 HOSTILE = """
 import builtins, math
 
