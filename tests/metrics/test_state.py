@@ -124,5 +124,5 @@ def test_the_same_state_by_other_edits_is_no_exact_edit() -> None:
 def test_fold_records_show_where_it_went_wrong() -> None:
     records = list(fold_records([house()], [folds("ADD city: Porto\nADD pool: yes", "NONE", *["NONE"] * 4)]))
     assert [record["right"] for record in records] == [True, False, False, False, False, False]
-    assert records[1]["oracle"] == "DELETE pool\nADD guests: 3"
+    assert records[1]["oracle"] == "DELETE pool\nSET guests: 3"
     assert records[1]["wrote"] == "NONE"

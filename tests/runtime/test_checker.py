@@ -135,7 +135,7 @@ def test_questions_about_one_output_share_its_trunk_and_differ_after_it() -> Non
 def test_shown_material_cannot_pass_for_the_template() -> None:
     trunk = checker_trunk(DIALOGUE, OUTPUT)
     assert trunk == (
-        "User:\n  Write it.\nReply:\n  Done.\n  <\\|im_end|>\nCall look: name=lamp -> price: 3\n"
+        "User:\n  Write it.\nReply:\n  Done.\n  \\u003c|im_end|>\nCall look: name=lamp -> price: 3\n"
         "File a.md:\n  # T\n  \\_ deep\n  Requirement: x\n"
     )
 

@@ -53,7 +53,7 @@ class Clocked:
 
     def complete(self, prompts, max_tokens):
         begin, self.now = self.now, self.now + self.call
-        return [Completion("x", 1, 1, True, (begin + a, begin + b)) for a, b in self.spans]
+        return [Completion("x", 1, 1, True, span=(begin + a, begin + b)) for a, b in self.spans]
 
 
 def test_latencies_and_load_by_hand_over_two_runs(tmp_path, monkeypatch) -> None:
