@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Answer = Callable[[str, dict[str, Any]], dict[str, Any] | int]
+Request = dict[str, Any]
+Answer = Callable[[str, Request], dict[str, Any] | int | bytes]
 
 
 @contextmanager
 def serving(answer: Answer) -> Iterator[str]:
-    """The address of a server that answers `answer(path, request)`: a JSON object, or the number of an HTTP error."""
+    """The address of a server that answers `answer(path, request)`: a JSON object, bytes as they are, or an error's number."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             found = answer(self.path, body)
-            data = json.dumps({"error": {"message": "refused"}} if isinstance(found, int) else found).encode()
+            said = {"error": {"message": "refused"}} if isinstance(found, int) else found
+            data = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(found if isinstance(found, int) else 200)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/html" if data.startswith(b"<") else "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -39,6 +41,30 @@ def serving(answer: Answer) -> Iterator[str]:
         httpd.shutdown()
         thread.join()
         httpd.server_close()
+
+
+@contextmanager
+def chat_server(answer: Callable[[Request], str | int | bytes | None]) -> Iterator[tuple[str, list[Request]]]:
+    """Its base URL and the requests it got. `answer` gives a request's text (None: no choices) or the status of a refusal.
+
+    A text that ends in `…` is marked as cut off; bytes are sent as they are.
+    """
+    requests: list[Request] = []
+
+    def reply(path: str, body: Request) -> dict[str, Any] | int | bytes:
+        requests.append(body)
+        said = answer(body)
+        if isinstance(said, int | bytes):
+            return said
+        whole = chat(said or "")
+        if said is None:
+            return {**whole, "choices": []}
+        if said.endswith("…"):
+            whole["choices"][0]["finish_reason"] = "length"
+        return whole
+
+    with serving(reply) as url:
+        yield url, requests
 
 
 def chat(text: str, prompt_tokens: int = 7, completion_tokens: int = 2) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from intentfold.runtime.history import goal_items
 from intentfold.runtime.roles import BackendError, Completion
 from intentfold.runtime.scripted import CannedBackend
 from tests.episodes import house, small_house
-from tests.servers import chat_server
+from tests.served import chat_server
 from tests.tiny import script
 
 pytest.importorskip("inspect_ai")

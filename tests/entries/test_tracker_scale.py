@@ -15,7 +15,7 @@ from intentfold.records import write_jsonl
 from intentfold.runtime.journal import Journal
 from tests.episodes import house
 from tests.pages import check_page
-from tests.servers import chat_server
+from tests.served import chat_server
 from tests.tiny import script
 
 main = script("eval/tracker_scale.py").main

@@ -7,7 +7,7 @@ import pytest
 from intentfold.dialogue import Turn
 from intentfold.runtime.openai_api import OpenAIBackend, _Answer, read_answer
 from intentfold.runtime.roles import BackendError
-from tests.servers import chat_server
+from tests.served import chat_server
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from intentfold.runtime.openai_api import OpenAIBackend
 from intentfold.runtime.roles import Completion
 from intentfold.runtime.scripted import CannedBackend
 from intentfold.runtime.timing import TimedBackend, Usage, covered
-from tests.servers import chat_server
+from tests.served import chat_server
 
 
 def test_calls_are_timed_and_summed_over_runs_and_a_journal_costs_nothing(tmp_path) -> None:
