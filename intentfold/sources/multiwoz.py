@@ -74,7 +74,7 @@ def _state(where: str, metadata: dict[str, Any]) -> dict[str, str]:
     for domain, parts in metadata.items():
         fields: dict[str, type] = {"semi": dict, "book": dict}
         one = checked(f"{where}: metadata.{domain}", parts, fields)
-        for part, slot, value in ((part, *pair) for part in fields for pair in one[part].items() if pair[0] != _BOOKED):
+        for part, slot, value in ((p, *pair) for p in fields for pair in one[p].items() if pair[0] != _BOOKED):
             if not isinstance(value, str):
                 raise SourceError(f"{where}: field metadata.{domain}.{part}.{slot} must be a text, got {str(value)[:80]!r}")
             first = value.split("|")[0].strip()
