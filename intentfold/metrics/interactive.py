@@ -24,6 +24,7 @@ from intentfold.runtime.lockstep import Lost, Play, in_lockstep
 from intentfold.runtime.roles import Backend, BackendError
 from intentfold.runtime.worker import Desk
 from intentfold.task import SourceTask
+from intentfold.tool import ERROR
 from intentfold.trace import Episode
 
 COUNTED = ("turns", "rounds", "calls", "malformed")
@@ -66,11 +67,13 @@ class ReferenceGrader:
     name = "scripted: the benchmark's own orders"
 
     def grade(self, task: SourceTask, run: Played) -> Grade:
-        """Ids, which follow the order of ordering, do not count."""
+        """Ids, which follow the order of ordering, do not count; ungradable where the benchmark's orders cannot be made here."""
         environment, service = task.payload["environment"], service_of(task.payload["domain"])
         desk = Desk({tool.name: tool for tool in service.tools(environment)})
         for name, arguments in service.reference_calls(environment, task.payload["reference"]["orders"]):
             desk.calls.append(desk.tools[name].call(arguments, tuple(desk.calls)))
+        if refused := next((call.result for call in desk.calls if call.result.startswith(ERROR)), ""):
+            return Grade(None, False, f"reference: {refused}")
         made = [call for _, output in run.exchanges for call in output.calls]
         found, wanted = (
             Counter(canonical_json({key: value for key, value in order.items() if key != "order_id"}) for order in orders)

@@ -53,7 +53,7 @@ def in_lockstep(plays: Sequence[Play[T]], backends: Mapping[str, Backend]) -> li
         advance(number, "", None)
     while waiting:
         [((role, max_tokens), _)] = Counter((ask.role, ask.max_tokens) for ask in waiting.values()).most_common(1)
-        asked = {n: ask for n, ask in waiting.items() if (ask.role, ask.max_tokens) == (role, max_tokens)}
+        asked = {n: ask for n, ask in sorted(waiting.items()) if (ask.role, ask.max_tokens) == (role, max_tokens)}
         failure = ""
         try:
             found = dict(enumerate(backends[role].complete([p for ask in asked.values() for p in ask.prompts], max_tokens)))
