@@ -10,6 +10,7 @@ failed, goes on where it stopped. Each role may be scripted (no model; said so i
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +118,16 @@ def main(argv: list[str] | None = None) -> None:
     said: dict[str, Any] = {"limits": args.limits, "codec": args.codec, "window": args.window or None}
     bench = Bench(episodes, agent, judge, args.runs, simulated=args.simulator is not None, **said)
 
-    def backends(run: int) -> dict[str, Backend]:
+    def backends(run: int, **more: Backend) -> dict[str, Backend]:
         if args.agent is not None and args.runs > 1:
-            return {**models, "agent": served("agent", args.agent.in_epoch(run))}
-        return models
+            more["agent"] = served("agent", args.agent.in_epoch(run))
+        return {**models, **more}
 
     for condition in CONDITIONS:
         bench.run(condition, report.NO_ARM, condition, backends)
     for name, model in args.trackers.items():
         tracker = served("tracker", model, episodes=episodes, codec=args.codec, window=args.window or None)
-        bench.run(name, name, "tracker", lambda run, tracker=tracker: {**backends(run), "tracker": tracker})
+        bench.run(name, name, "tracker", partial(backends, tracker=tracker))
     gains = {name: bench.compare(a, b, args.margin) for name, (a, b) in args.comparisons.items()}
     write_jsonl(args.out / "runs.jsonl", bench.records)
     user = models["simulator"].name if args.simulator is not None else "the schedule's own words"

@@ -29,7 +29,7 @@ class Desk:
         """Execute the actions that a model wrote: the reply, None where it gave none, and lines that tell what came of them."""
         actions, rejected = decode_actions(text)
         self.errors += [f"{one.what}: {one.reason}" for one in rejected]
-        lines = []
+        lines: list[str] = []
         for action in actions:
             if isinstance(action, Reply):
                 return action.text, tuple(lines)
