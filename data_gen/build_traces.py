@@ -20,7 +20,7 @@ from tqdm import tqdm
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.build import Plan, Source, build_shard, merge, shards
 from intentfold.construct.episode import DEFAULT_STYLE, Style
-from intentfold.construct.splits import POOLS
+from intentfold.construct.splits import INTERACTIVE_POOL, POOLS
 from intentfold.sources.real import LOADERS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
@@ -37,7 +37,8 @@ class Arguments:
         data: folder that holds the real benchmarks
         loads: stale loads b, dealt to the tasks in turn
         held_out_families: families that go to held_out_family.jsonl whole
-        pool: keep only tasks of one named pool (calibration, training, general_test)
+        pool: keep only tasks of one named pool: calibration, training, general_test, or interactive_test, which holds the
+            tasks that only a judge can grade, their stale items unverified
         pool_tasks: how many tasks of the pool to keep, the families in turn; 0 for all
         every_load: build each task at every load instead
         style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
@@ -77,8 +78,11 @@ class Arguments:
             raise ValueError(f"loads must be some of 1, 3, 5, each once, got {self.loads}")
         if self.benchmarks and self.data is None:
             raise ValueError(f"benchmarks: {sorted(self.benchmarks)} need `data`, the folder that holds them")
-        if self.pool is not None and self.pool not in POOLS:
-            raise ValueError(f"pool must be one of {sorted(POOLS)}, got {self.pool!r}")
+        pools = sorted({*POOLS, INTERACTIVE_POOL})
+        if self.pool is not None and self.pool not in pools:
+            raise ValueError(f"pool must be one of {pools}, got {self.pool!r}")
+        if self.pool == INTERACTIVE_POOL and self.families:
+            raise ValueError(f"families: code grades all of {sorted(self.families)}, and {INTERACTIVE_POOL} holds none such")
         if self.pool_tasks and self.pool is None:
             raise ValueError(f"pool_tasks: {self.pool_tasks} tasks of which pool? `pool` is not given")
         if not self.families and not self.benchmarks:

@@ -24,7 +24,8 @@ PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "d
 def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
     """The script's arguments from `--config FILE` and flags.
 
-    Unknown keys, wrong types and values that `arguments` refuses end the program (exit code 2) with the field's name.
+    Unknown keys, wrong types, values that `arguments` refuses and an `out` that is no folder end the program (exit code 2)
+    with the field's name.
     """
     parser = ArgumentParser(description=doc, parser_mode="yaml")
     parser.add_argument("--config", action="config", help="a YAML file of arguments; flags after it win")
@@ -32,9 +33,20 @@ def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
     parsed = parser.parse_args(argv)
     try:
         values = {name: value for name, value in parser.instantiate(parsed).as_dict().items() if name != "config"}
-        return arguments(**values)
+        made = arguments(**values)
+        _check_folder(getattr(made, "out", None))
+        return made
     except ValueError as error:
         parser.error(str(error))
+
+
+def _check_folder(out: Any) -> None:
+    """Raise `ValueError` where a folder cannot be made because a file stands there, or on the way."""
+    for path in (out, *out.parents) if isinstance(out, Path) else ():
+        if path.exists() and not path.is_dir():
+            raise ValueError(
+                f"out: expected a folder, got {out}" + (f" under the file {path}" if path != out else ", which is a file")
+            )
 
 
 def check_names(what: str, names: Iterable[str], reserved: Iterable[str] = ()) -> None:

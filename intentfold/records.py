@@ -142,7 +142,7 @@ def _first(record: T, number: int, seen: dict[str, int]) -> T:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 yield number, line.rstrip("\n")

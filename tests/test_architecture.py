@@ -14,7 +14,7 @@ LIBRARY = sorted((ROOT / "intentfold").rglob("*.py"))
 SCRIPTS = sorted(path for folder in ("data_gen", "train", "eval") for path in (ROOT / folder).glob("*.py"))
 # Floors from the ground up; a module may import its own package, its floor as named, and every floor below.
 FLOORS = [
-    {"records", "task", "intent", "dialogue", "asset"},
+    {"records", "task", "intent", "dialogue", "tool", "asset"},
     {"codec", "prompts", "example", "trace", "trajectory", "config", "stages"},
     {"graders", "sources", "runtime", "domains"},
     {"construct", "mining", "metrics"},
@@ -23,7 +23,7 @@ FLOORS = [
 WITHIN = {
     ("runtime", "graders"), ("sources", "graders"), ("training", "models"),
     ("task", "records"), ("intent", "records"), ("intent", "task"), ("dialogue", "records"),
-    ("asset", "records"), ("asset", "intent"),
+    ("tool", "dialogue"), ("asset", "records"), ("asset", "intent"),
     ("prompts", "codec"), ("trace", "codec"), ("example", "codec"), ("trajectory", "trace"),
 }  # fmt: skip
 HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}

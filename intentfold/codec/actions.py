@@ -69,7 +69,7 @@ def decode_actions(text: str) -> tuple[tuple[Action, ...], tuple[Rejected, ...]]
                 continue
             try:
                 actions.append(_action(data))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 rejected.append(Rejected(line[:80], str(error)[:120]))
             continue
         if not line.startswith("```") and not prose:
@@ -103,9 +103,9 @@ def _string(what: str, value: Any) -> str:
 
 
 def _scalar(name: str, value: Any) -> str:
-    """Arguments are text; numbers and truth values are taken as they are spelt in JSON."""
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
+    """Arguments are text; what is none, but for null, is taken as it is spelt in JSON."""
+    if isinstance(value, bool | int | float | list | dict):
+        return _clean(json.dumps(value, ensure_ascii=False))
     return _string(f"arguments.{name[:40]}", value)
 
 

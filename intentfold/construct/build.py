@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
-from intentfold.construct.splits import in_pool, split_of
+from intentfold.construct.splits import INTERACTIVE_POOL, in_pool, split_of
 from intentfold.construct.stale import Unbuildable
 from intentfold.records import RECORD, canonical_json, read_jsonl, write_jsonl, write_text
 from intentfold.sources.real import load
@@ -20,7 +20,7 @@ from intentfold.trace import Episode, Load, Split, Wording
 
 SHARD_TASKS = 32
 SPLITS: tuple[Split, ...] = get_args(Split)
-POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test"}
+POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test", INTERACTIVE_POOL: "test"}
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
 
 
@@ -107,17 +107,21 @@ def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
     if not source.real:
         return builtin_task(source.name, plan.seed, index)
     assert plan.data is not None
-    tasks = _real_tasks(source.name, plan.data)
+    tasks = _real_tasks(source.name, plan.data, plan.pool == INTERACTIVE_POOL)
     return tasks[index] if index < len(tasks) else None
 
 
 @lru_cache(maxsize=4)
-def _real_tasks(name: str, data: Path) -> tuple[SourceTask, ...]:
-    return tuple(load(name, data / name).tasks)
+def _real_tasks(name: str, data: Path, interactive: bool) -> tuple[SourceTask, ...]:
+    """The executable tasks, or the interactive ones that only a judge can grade: never both in one set (design D6)."""
+    report = load(name, data / name)
+    return tuple(t for t in report.unverified if t.answer_form == "interactive") if interactive else report.tasks
 
 
 def _split(plan: Plan, task: SourceTask) -> Split | None:
     official = task.payload.get("benchmark_split")
+    if plan.pool == INTERACTIVE_POOL:
+        return POOL_SPLIT[plan.pool]
     if plan.pool is not None:
         in_it = in_pool(task.origin, task.family, plan.pool)
         # A benchmark's own test problems are never trained on.

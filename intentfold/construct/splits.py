@@ -10,12 +10,14 @@ from intentfold.trace import Split
 SHARES: tuple[tuple[Split, float], ...] = (("train", 0.8), ("dev", 0.1), ("test", 0.1))
 
 
-# The papers' named pools (IntentFlux, section 3.2) as ranges of the origin's place: they cannot overlap.
+# The papers' named pools (IntentFlux, section 3.2). Those of executable tasks are ranges of the origin's place; the interactive
+# one has all tasks that only a judge can grade, and no other: no two can overlap.
 POOLS: dict[str, tuple[float, float]] = {
     "calibration": (0.0, 0.45),
     "training": (0.45, 0.85),
     "general_test": (0.85, 1.0),
 }
+INTERACTIVE_POOL = "interactive_test"
 
 
 def split_of(origin: str, family: str, held_out: Sequence[str] = (), shares: Sequence[tuple[Split, float]] = SHARES) -> Split:
@@ -35,7 +37,7 @@ def split_of(origin: str, family: str, held_out: Sequence[str] = (), shares: Seq
 
 
 def in_pool(origin: str, family: str, pool: str) -> bool:
-    """Whether the origin belongs to one of the named pools; raises KeyError for an unknown pool."""
+    """Whether the origin belongs to one of the named pools of executable tasks; raises KeyError for an unknown pool."""
     low, high = POOLS[pool]
     return low <= _place("pool", family, origin) < high
 

@@ -1,4 +1,7 @@
-"""Variants and decoys: proposed from a task's own parameters, kept only if obeying them costs full credit (design D6)."""
+"""Variants and decoys: proposed from a task's own parameters, kept only if obeying them costs full credit (design D6).
+
+Of a task that only a judge can grade nothing is executed: its proposals stand, marked as unverified.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,16 @@ class Unbuildable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StaleGoals:
-    """Verified stale wordings of a task: `variants[goal id]` are goals with another value, `decoys` are extra goals."""
+    """Stale wordings of a task: `variants[goal id]` are goals with another value, `decoys` are extra goals."""
 
     variants: dict[str, tuple[Goal, ...]]
     decoys: tuple[Goal, ...]
+    verified: bool = True
+
+
+def is_executable(task: SourceTask) -> bool:
+    """Whether code can tell what a stale item costs."""
+    return task.answer_form != "interactive"
 
 
 def as_items(goals: Sequence[Goal]) -> tuple[IntentItem, ...]:
@@ -48,6 +57,8 @@ def as_items(goals: Sequence[Goal]) -> tuple[IntentItem, ...]:
 
 def verify_reference(task: SourceTask, grader: Grader = grade) -> None:
     """Raise `Unbuildable` unless the grader gives full credit to the executor's answer to the task's own goals."""
+    if not is_executable(task):
+        return
     execution = execute(task, as_items(task.goals))
     if execution.unresolved:
         raise Unbuildable(f"goal not resolved: {execution.unresolved[0].text!r}")
@@ -57,7 +68,7 @@ def verify_reference(task: SourceTask, grader: Grader = grade) -> None:
 
 
 def find_stale(task: SourceTask, load: int, rng: random.Random, grader: Grader = grade) -> StaleGoals:
-    """`load` verified variants (spread over the goals) and `load` verified decoys; `Unbuildable` if there are too few."""
+    """`load` variants (spread over the goals) and `load` decoys, verified where that is possible; `Unbuildable` if too few."""
     goals = [goal for goal in task.goals if goal.kind == "goal"]
     variants: dict[str, tuple[Goal, ...]] = {}
     kept = 0
@@ -78,18 +89,20 @@ def find_stale(task: SourceTask, load: int, rng: random.Random, grader: Grader =
             decoys.append(replace(decoy, id=f"decoy{len(decoys) + 1}"))
     if len(decoys) < load:
         raise Unbuildable(f"decoys: {load} needed, {len(decoys)} verified")
-    return StaleGoals(variants, tuple(decoys))
+    return StaleGoals(variants, tuple(decoys), is_executable(task))
 
 
 def stale_records(stale: StaleGoals) -> tuple[Stale, ...]:
-    """The trace's record of what was verified."""
+    """The trace's record of the stale items, and of whether they were verified."""
     variants = [goal for goals in stale.variants.values() for goal in goals]
-    return tuple(Stale("variant", goal.text, goal.slot, goal.value, True) for goal in variants) + tuple(
-        Stale("decoy", goal.text, goal.slot, goal.value, True) for goal in stale.decoys
+    return tuple(Stale("variant", goal.text, goal.slot, goal.value, stale.verified) for goal in variants) + tuple(
+        Stale("decoy", goal.text, goal.slot, goal.value, stale.verified) for goal in stale.decoys
     )
 
 
 def _costs_credit(task: SourceTask, goals: Sequence[Goal], grader: Grader) -> bool:
+    if not is_executable(task):
+        return True
     result = grader(task, execute(task, as_items(goals)).answer)
     return result.value is not None and not result.full
 

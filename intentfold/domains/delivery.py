@@ -1,7 +1,7 @@
-"""A delivery service as a tool environment: stores and products to look through, orders to make, pay and cancel.
+"""A delivery service as an environment of tools: stores and products to look through, orders to make, pay and cancel.
 
-Every tool takes and gives plain text and JSON, and what cannot be done is told in its result, never raised: an agent's call
-is an observation, right or wrong. Prices are computed here. The state is the environment's own orders by id.
+Tools take plain text and give JSON; what cannot be done is told in the result (`error: …`), never raised: an agent's call is
+an observation, right or wrong. Prices are computed here. The state is the environment's own orders by id.
 """
 
 from __future__ import annotations
@@ -9,35 +9,92 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-TOOLS: Mapping[str, Mapping[str, str]] = {
-    "search_stores": {"keywords": "words to look for in names and tags"},
-    "search_products": {"keywords": "words to look for in names and tags"},
-    "show_store": {"store_id": "a store"},
-    "create_order": {
-        "store_id": "a store",
-        "products": "JSON list of {product_id, quantity, attributes}",
-        "address": "where to deliver to",
-        "delivery_time": "when to deliver, YYYY-MM-DD HH:MM:SS, empty for as soon as possible",
-        "note": "a note to the store, may be empty",
-    },
-    "pay_order": {"order_id": "an order that is not paid yet"},
-    "cancel_order": {"order_id": "an order that is not delivered yet"},
-    "list_orders": {},
-    "show_user": {},
-    "show_weather": {},
-}
+from intentfold.dialogue import Observation
+from intentfold.tool import ERROR, Tool
+
+# Name, arguments, what it does.
+TOOLS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("search_stores", ("keywords",), "stores by words of their names, tags and products"),
+    ("search_products", ("keywords",), "products by words of their names and tags"),
+    ("show_store", ("store_id",), "a store with all that it sells"),
+    (
+        "create_order",
+        ("store_id", "products", "address", "delivery_time", "note"),
+        "orders of one store; products is a text that holds a JSON list of {product_id, quantity, attributes}; delivery_time is "
+        "YYYY-MM-DD HH:MM:SS, or empty for as soon as possible; note may be empty",
+    ),
+    ("pay_order", ("order_id",), "pays an order that is not paid yet"),
+    ("cancel_order", ("order_id",), "cancels an order that is not delivered yet"),
+    ("list_orders", (), "the user's orders"),
+    ("show_user", (), "the user's addresses and habits, and the time"),
+    ("show_weather", (), "the weather"),
+)
+BRIEF = "You serve the user of a delivery service. Orders that you make are to be paid too, unless the user says otherwise."
 FOUND = 20
+# The tools that change anything: the state is what these calls have made of it.
+_ACTS = ("create_order", "pay_order", "cancel_order")
 
 
 class Refused(ValueError):
     """Why a call does nothing; told to the agent."""
 
 
+def tools(environment: Mapping[str, Any]) -> tuple[Tool, ...]:
+    """The service's tools over one task's environment, which stays as it is: the orders made are in the calls before."""
+
+    def run(name: str, arguments: Mapping[str, str], before: Sequence[Observation]) -> str:
+        return after(environment, before).call(name, arguments)
+
+    return tuple(Tool(name, does, arguments, partial(run, name)) for name, arguments, does in TOOLS)
+
+
+def outcome(environment: Mapping[str, Any], calls: Sequence[Observation]) -> list[dict[str, Any]]:
+    """All orders after the calls."""
+    return list(after(environment, calls).orders.values())
+
+
+def after(environment: Mapping[str, Any], calls: Iterable[Observation]) -> Delivery:
+    """The service as the calls have left it."""
+    service = Delivery(environment)
+    for call in calls:
+        if call.name in _ACTS and not call.result.startswith(ERROR):
+            service.call(call.name, call.arguments)
+    return service
+
+
+def reference_calls(environment: Mapping[str, Any], wanted: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, str]]]:
+    """The calls that lead to the benchmark's own orders: those at hand are paid or cancelled, the others made and paid.
+
+    A time of delivery that has passed is left to the service.
+    """
+    at_hand = environment["orders"]
+    calls: list[tuple[str, dict[str, str]]] = []
+    made = 0
+    for order in wanted:
+        id, status = order["order_id"], order["status"]
+        if id not in at_hand:
+            keys = ("product_id", "quantity", "attributes")
+            products = [{"quantity": 1} | {key: line[key] for key in keys if key in line} for line in order["products"]]
+            time = order.get("delivery_time") or ""
+            arguments = {"store_id": order["store_id"], "products": json.dumps(products, ensure_ascii=False)}
+            arguments |= {"address": order["location"]["address"], "note": order.get("note") or ""}
+            calls.append(("create_order", {**arguments, "delivery_time": time if time > environment["time"] else ""}))
+            made += 1
+            id = _new_id(made)
+        before = at_hand[id]["status"] if id in at_hand else "unpaid"
+        if status == "cancelled" and before != "cancelled":
+            calls.append(("cancel_order", {"order_id": id}))
+        elif status != "unpaid" and before == "unpaid":
+            calls.append(("pay_order", {"order_id": id}))
+    return calls
+
+
 class Delivery:
-    """One task's environment, from its state at the beginning; `call` is all that an agent can do to it."""
+    """One task's service, from its state at the beginning."""
 
     def __init__(self, environment: Mapping[str, Any]) -> None:
         self.time: str = environment["time"]
@@ -59,18 +116,12 @@ class Delivery:
             "show_weather": lambda: self.weather,
         }
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """The result of a tool call as JSON text; `{"error": …}` where it does nothing."""
+    def call(self, name: str, arguments: Mapping[str, str]) -> str:
+        """The result as JSON text, `error: …` where it does nothing; the arguments are those that the tool takes."""
         try:
-            if name not in TOOLS:
-                raise Refused(f"there is no tool {name!r}, only {sorted(TOOLS)}")
-            if set(arguments) != set(TOOLS[name]):
-                raise Refused(f"{name} takes {sorted(TOOLS[name])}, got {sorted(arguments)}")
-            if wrong := [key for key, value in arguments.items() if not isinstance(value, str)]:
-                raise Refused(f"{name}: arguments are texts, got others for {wrong}")
             return json.dumps(self._tools[name](**arguments), ensure_ascii=False)
         except Refused as refused:
-            return json.dumps({"error": str(refused)}, ensure_ascii=False)
+            return f"{ERROR}{refused}"
 
     def _search_stores(self, keywords: str) -> list[dict[str, Any]]:
         found = [(_hits(keywords, s["name"], *s["tags"], *(p["name"] for p in s["products"])), s) for s in self.stores.values()]
@@ -99,7 +150,7 @@ class Delivery:
         lines = [_line(known, store_id, item) for item in _listed(products)]
         self._made += 1
         order = {
-            "order_id": f"NEW{self._made:02}",
+            "order_id": _new_id(self._made),
             "order_type": "delivery",
             "user_id": self.user,
             "store_id": store_id,
@@ -114,14 +165,18 @@ class Delivery:
         self.orders[str(order["order_id"])] = order
         return order
 
-    def _move(self, order_id: str, before: tuple[str, ...], after: str) -> dict[str, Any]:
+    def _move(self, order_id: str, before: tuple[str, ...], to: str) -> dict[str, Any]:
         if order_id not in self.orders:
             raise Refused(f"there is no order {order_id!r}, only {sorted(self.orders)}")
         order = self.orders[order_id]
         if order["status"] not in before:
             raise Refused(f"order {order_id} is {order['status']}, not {' or '.join(before)}")
-        order["status"] = after
+        order["status"] = to
         return order
+
+
+def _new_id(number: int) -> str:
+    return f"NEW{number:02}"
 
 
 def _listed(products: str) -> list[Any]:

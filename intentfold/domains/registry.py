@@ -1,4 +1,4 @@
-"""Domains by name, and what is the same in all of them."""
+"""Domains by name, and what is the same in all of them: those that trajectories act in, and services that agents work in."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from intentfold.domains import shop, trip
+from intentfold.dialogue import Observation
+from intentfold.domains import delivery, shop, trip
 from intentfold.domains.verdicts import Verdict
+from intentfold.tool import Tool
 from intentfold.trajectory import Domain, Requirement
 
 
@@ -34,3 +36,28 @@ def unmet(
     """The requirements in scope that the action does not satisfy."""
     rules = RULES[domain]
     return tuple(r for r in intention if rules.in_scope(r) and rules.verdict(environment, action, r) != "satisfied")
+
+
+Environment = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service's environment of tools: what it holds after some calls, and the calls that make the benchmark's own orders."""
+
+    brief: str
+    tools: Callable[[Environment], tuple[Tool, ...]]
+    outcome: Callable[[Environment, Sequence[Observation]], list[dict[str, Any]]]
+    reference_calls: Callable[[Environment, Sequence[Mapping[str, Any]]], list[tuple[str, dict[str, str]]]]
+
+
+SERVICES: dict[str, Service] = {
+    "delivery": Service(delivery.BRIEF, delivery.tools, delivery.outcome, delivery.reference_calls),
+}
+
+
+def service_of(domain: str) -> Service:
+    """The service of that name; raises `ValueError` for a domain whose tasks can be read but have no environment here."""
+    if domain not in SERVICES:
+        raise ValueError(f"domain must be one of {sorted(SERVICES)}, whose tools are known here, got {domain!r}")
+    return SERVICES[domain]

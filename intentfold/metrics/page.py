@@ -26,6 +26,7 @@ CONDITIONS = {
     "summarize": "older messages replaced by a rolling summary",
     "compact": "older replies cleared, then older messages summarised where that was not enough",
     "tracker": "the dialogue with the list that the tracker keeps of what holds now",
+    "drift_restated, diagnostic": "drift, with all final wishes said again at its end: a diagnostic, no result",
     "no_invalidation": "tracker, with the conclusions shown that changes have made stale",
     "no_format_tracker": "tracker, without the separate tracker of output conventions",
     "no_gate": "tracker, without the final check of the answer's form",

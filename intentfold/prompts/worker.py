@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from intentfold.asset import ContextualIntent
 from intentfold.codec.escape import escape
+from intentfold.codec.state import active_lines
 from intentfold.dialogue import Dialogue, Output, Turn
+from intentfold.intent import IntentItem
+from intentfold.prompts.agent import STATE
 from intentfold.prompts.checker import checker_trunk
 
 SYSTEM = """You do tasks for a user with tools and files. Write actions and nothing else, each a JSON object:
@@ -46,14 +49,18 @@ def worker_prompt(
     draft: Output | None = None,
     unmet: Sequence[tuple[str, str]] = (),
     met: Sequence[str] = (),
+    items: Sequence[IntentItem] | None = None,
 ) -> Dialogue:
     """The messages that begin one piece of work on `dialogue`, which ends with the user's message.
 
     `tools` are lines of `tool_line`. `unmet` are findings with their reasons about the `draft`, `met` what must stay.
+    `items` is the active state, None where there is the history alone.
     """
     if not dialogue or dialogue[-1].role != "user":
         raise ValueError("the dialogue to work on must end with a user turn")
     last = dialogue[-1].content
+    if items is not None:
+        last += STATE.format(items=active_lines(tuple(items)) or "- nothing")
     if intents:
         last += INTENTS.format(lines="\n".join(line for intent in intents for line in _intent(intent)))
     if notes:

@@ -71,7 +71,7 @@ def resolve(task: SourceTask, item: IntentItem) -> dict[str, Any]:
         stated = {} if name is None else {name: item.value or ""}
     else:
         stated = _stated(parameters, item.text)
-    choices = task.payload["program"].get("choices", {})
+    choices = task.payload.get("program", {}).get("choices", {})
     found = {}
     for name, text in stated.items():
         try:

@@ -2,40 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from intentfold.codec.actions import Call, Reply, Write, decode_actions
 from intentfold.dialogue import File, Observation, Output, Turn
 from intentfold.prompts.worker import called, no_action, results_turn, tool_line, worker_prompt, written
-from intentfold.runtime.roles import Backend
+from intentfold.runtime.roles import Backend, Completion, Prompt
 from intentfold.runtime.verification import Job
+from intentfold.tool import ERROR, Tool
 
 STEPS = 8
 MAX_TOKENS = 1024
-# What a tool returns for its arguments, after the calls that came before.
-Run = Callable[[Mapping[str, str], Sequence[Observation]], str]
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A tool of an environment. All of its state is in the calls that came before: without them it is as at the start."""
+@dataclass
+class Desk:
+    """Work in an environment: its tools by name, and what was done so far. `errors` are actions that were none or did nothing."""
 
-    name: str
-    does: str
-    arguments: tuple[str, ...]
-    run: Run
-    optional: tuple[str, ...] = ()
+    tools: Mapping[str, Tool]
+    calls: list[Observation] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
 
-    def call(self, arguments: Mapping[str, str], before: Sequence[Observation]) -> Observation:
-        """The call and what came back; `error: …` for arguments that do not fit."""
-        known = (*self.arguments, *self.optional)
-        given = {name: value for name, value in arguments.items() if name in known}
-        missing = [name for name in self.arguments if name not in given]
-        if missing or len(given) < len(arguments):
-            unknown = [name[:40] for name in arguments if name not in known]
-            return Observation(self.name, given, f"error: missing {missing}, unknown {unknown}")
-        return Observation(self.name, given, self.run(given, before))
+    def do(self, text: str) -> tuple[str | None, tuple[str, ...]]:
+        """Execute the actions that a model wrote: the reply, None where it gave none, and lines that tell what came of them."""
+        actions, rejected = decode_actions(text)
+        self.errors += [f"{one.what}: {one.reason}" for one in rejected]
+        lines: list[str] = []
+        for action in actions:
+            if isinstance(action, Reply):
+                return action.text, tuple(lines)
+            lines.append(self._act(action))
+        return None, (*lines, *(no_action(one.what, one.reason) for one in rejected))
+
+    def _act(self, action: Call | Write) -> str:
+        if isinstance(action, Write):
+            self.files[action.path] = action.text
+            return written(action.path)
+        tool = self.tools.get(action.name)
+        if tool is None:
+            self.errors.append(f"{action.name[:80]}: no such tool")
+            return no_action(action.name[:80], f"the tools are {', '.join(self.tools)}")
+        self.calls.append(tool.call(action.arguments, tuple(self.calls)))
+        result = self.calls[-1].result
+        if result.startswith(ERROR):
+            self.errors.append(f"{action.name}: {result}")
+        return called(action.name, result)
+
+
+def rounds(desk: Desk, prompt: Prompt, steps: int) -> Generator[Prompt, Completion, tuple[str, Prompt]]:
+    """One piece of work, round by round: gives a prompt, takes its completion, and executes that before the next.
+
+    Returns the reply, empty where none came within `steps` rounds (an error too), and all that was said and shown by then.
+    """
+    for _ in range(steps):
+        completion = yield prompt
+        reply, lines = desk.do(completion.text)
+        prompt = (*prompt, Turn("assistant", completion.text))
+        if reply is not None:
+            return reply, prompt
+        prompt = (*prompt, results_turn(lines))
+    desk.errors.append(f"no reply within {steps} steps")
+    return "", prompt
 
 
 class ModelWorker:
@@ -69,37 +98,18 @@ class ModelWorker:
             unmet=[(finding.text, finding.reason) for finding in job.unmet],
             met=[finding.text for finding in job.met],
         )
-        self.errors = []
-        calls: list[Observation] = []
-        files: dict[str, str] = {}
-        for _ in range(self.steps):
-            [completion] = self.backend.complete([prompt], self.max_tokens)
-            actions, rejected = decode_actions(completion.text)
-            self.errors += [f"{one.what}: {one.reason}" for one in rejected]
-            lines = []
-            for action in actions:
-                if isinstance(action, Reply):
-                    return _output(action.text, calls, files)
-                lines.append(self._act(action, calls, files))
-            lines += [no_action(one.what, one.reason) for one in rejected]
-            prompt = (*prompt, Turn("assistant", completion.text), results_turn(lines))
-        self.errors.append(f"no reply within {self.steps} steps")
-        return _output("", calls, files)
-
-    def _act(self, action: Call | Write, calls: list[Observation], files: dict[str, str]) -> str:
-        """Execute one action; the line that tells the model what came of it."""
-        if isinstance(action, Write):
-            files[action.path] = action.text
-            return written(action.path)
-        tool = self.tools.get(action.name)
-        if tool is None:
-            self.errors.append(f"{action.name[:80]}: no such tool")
-            return no_action(action.name[:80], f"the tools are {', '.join(self.tools)}")
-        calls.append(tool.call(action.arguments, tuple(calls)))
-        if calls[-1].result.startswith("error: "):
-            self.errors.append(f"{action.name}: {calls[-1].result}")
-        return called(action.name, calls[-1].result)
+        desk = Desk(self.tools)
+        self.errors = desk.errors
+        work = rounds(desk, prompt, self.steps)
+        asked = next(work)
+        while True:
+            [completion] = self.backend.complete([asked], self.max_tokens)
+            try:
+                asked = work.send(completion)
+            except StopIteration as done:
+                return output_of(done.value[0], desk.calls, desk.files)
 
 
-def _output(reply: str, calls: Sequence[Observation], files: Mapping[str, str]) -> Output:
+def output_of(reply: str, calls: Sequence[Observation], files: Mapping[str, str]) -> Output:
+    """What was delivered."""
     return Output(reply, tuple(calls), tuple(File(path, text) for path, text in files.items()))

@@ -17,7 +17,7 @@ from intentfold.intent import normalise, slot_text
 from intentfold.records import canonical_json
 from intentfold.sources.bfcl_arguments import Argument, Pool, other_values
 from intentfold.sources.builtin.common import make_conclusions, opening
-from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, read_lines
+from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, listed, read_lines
 from intentfold.sources.values import said
 from intentfold.task import Goal, SourceTask
 
@@ -65,8 +65,11 @@ def check_functions(where: str, functions: list[Any]) -> None:
     for position, function in enumerate(functions):
         at = f"{where}: function {position}"
         checked(at, function, {"name": str, "description": str, "parameters": dict})
+        listed(at, "parameters.required", function["parameters"].get("required", []), str)
         for name, schema in checked(at, function["parameters"], {"properties": dict})["properties"].items():
-            checked(f"{at}: argument {name}", schema, {"type": str})
+            told: dict[str, type] = {"description": str, "enum": list}
+            one = checked(f"{at}: argument {name}", schema, {"type": str})
+            checked(f"{at}: argument {name}", one, {key: kind for key, kind in told.items() if key in one})
 
 
 def check_possible(where: str, described: list[Any], possible: list[Any]) -> None:
@@ -85,6 +88,17 @@ def check_possible(where: str, described: list[Any], possible: list[Any]) -> Non
                 raise SourceError(f"{where}: field ground_truth: {name} has no argument {argument!r}")
             if not isinstance(acceptable, list) or not acceptable:
                 raise SourceError(f"{where}: field ground_truth: {name}.{argument} must list values, got {acceptable!r}")
+            _check_choices(f"{where}: field ground_truth: {name}.{argument}", acceptable)
+
+
+def _check_choices(where: str, acceptable: Any) -> None:
+    """Inside a dict every key lists acceptable values of its own."""
+    if isinstance(acceptable, dict):
+        if bad := {key: choices for key, choices in acceptable.items() if not isinstance(choices, list)}:
+            raise SourceError(f"{where}: must list the values of every key, got {str(bad)[:80]!r}")
+        acceptable = list(acceptable.values())
+    for one in acceptable if isinstance(acceptable, list) else ():
+        _check_choices(where, one)
 
 
 def calls_of(functions: Sequence[Mapping[str, Any]], possible: Sequence[Mapping[str, Any]]) -> list[list[Argument]]:

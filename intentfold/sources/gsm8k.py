@@ -20,14 +20,13 @@ from intentfold.sources.builtin.common import opening
 from intentfold.sources.gsm8k_arithmetic import Arithmetic, Exact, Number, find_numbers, trace
 from intentfold.sources.gsm8k_decoys import draw_decoys
 from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
-from intentfold.sources.sentences import sentence_spans
+from intentfold.sources.sentences import points_back, sentence_spans
 from intentfold.sources.values import MOST_VALUES
 from intentfold.task import Goal, SourceTask
 
 SPLITS = ("train", "test")
 _ASKS = ("work through a word problem", "solve a small word problem", "do a bit of arithmetic", "work out a puzzle with numbers")
 _FIELDS = {"question": str, "answer": str}
-_POINTS_BACK = re.compile(r"(he|she|it|they|his|her|hers|its|their|this|that|these|those|then)\b", re.IGNORECASE)
 
 
 def load_gsm8k(folder: Path) -> LoadReport:
@@ -98,7 +97,7 @@ def word_problem(
     fixed = {number.name: _plain(number.value) for number in arithmetic.numbers if number.name not in names}
     expression = re.sub(r"\bn\d+\b", lambda match: fixed.get(match[0], match[0]), arithmetic.answer.text)
     goals = tuple(
-        Goal(f"g{n}", text, depends_on=(f"g{n - 1}",) if n > 1 and _POINTS_BACK.match(text) else ())
+        Goal(f"g{n}", text, depends_on=(f"g{n - 1}",) if n > 1 and points_back(text) else ())
         for n, text in enumerate(stated, start=1)
     )
     return SourceTask(

@@ -8,10 +8,12 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from intentfold.records import canonical_json
 from intentfold.task import SourceTask
+
+T = TypeVar("T")
 
 
 class SourceError(ValueError):
@@ -47,7 +49,7 @@ def read_lines(path: Path, what: str, fields: Mapping[str, type]) -> Iterator[tu
     read = gzip.open if path.suffix == ".gz" else open
     number = 0
     try:
-        with read(expect_file(path, what), "rt", encoding="utf-8") as file:
+        with read(expect_file(path, what), "rt", encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     where = f"{path}:{number}"
@@ -65,9 +67,9 @@ def read_list(path: Path, what: str) -> list[Any]:
 
 
 def parsed(where: str, text: str | bytes) -> Any:
-    """JSON data whose texts can be written again; raises `SourceError` with the place."""
+    """JSON data whose texts can be written again, a byte order mark before it or not; raises `SourceError` with the place."""
     try:
-        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"))
+        data = json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"))
         canonical_json(data).encode("utf-8")  # an escaped lone surrogate is no text
         return data
     except (ValueError, RecursionError) as error:
@@ -84,3 +86,11 @@ def checked(where: str, record: Any, fields: Mapping[str, type]) -> dict[str, An
         if not isinstance(record[name], kind):
             raise SourceError(f"{where}: field {name} must be {kind.__name__}, got {str(record[name])[:80]!r}")
     return record
+
+
+def listed(where: str, name: str, values: Any, kind: type[T]) -> list[T]:
+    """The field's list, once every member is known to be of that type; a truth value is no number."""
+    good = isinstance(values, list) and all(isinstance(one, kind) and (kind is bool) == isinstance(one, bool) for one in values)
+    if not good:
+        raise SourceError(f"{where}: field {name} must list {kind.__name__}s, got {str(values)[:80]!r}")
+    return values

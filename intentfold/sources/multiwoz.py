@@ -1,7 +1,8 @@
 """MultiWOZ 2.1 (Eric et al. 2020) as ConvLab-2 packs it: `log` alternates user and system turns.
 
 The state after a user's turn stands in the `metadata` of the system turn behind it: per domain `semi` and `book`, a text a slot,
-empty, `not mentioned` or `none` where nothing is wanted. Of alternatives (`17:30|16:30`) the first is taken.
+empty, `not mentioned` or `none` where nothing is wanted. Of alternatives (`17:30|16:30`) the first is taken. A slot that a
+domain has in both parts is another one of each: that of `book` is named with the word "booking".
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def _state(where: str, metadata: dict[str, Any]) -> dict[str, str]:
     for domain, parts in metadata.items():
         fields: dict[str, type] = {"semi": dict, "book": dict}
         one = checked(f"{where}: metadata.{domain}", parts, fields)
-        for slot, value in (pair for part in fields for pair in one[part].items() if pair[0] != _BOOKED):
+        for part, slot, value in ((p, *pair) for p in fields for pair in one[p].items() if pair[0] != _BOOKED):
             if not isinstance(value, str):
-                raise SourceError(f"{where}: field metadata.{domain}.{slot} must be a text, got {str(value)[:80]!r}")
+                raise SourceError(f"{where}: field metadata.{domain}.{part}.{slot} must be a text, got {str(value)[:80]!r}")
             first = value.split("|")[0].strip()
             if first not in NOTHING:
-                state[slot_words(where, domain, _WORDS.get(slot, slot))] = value_words(first)
+                both = ["booking"] if part == "book" and slot in one["semi"] else []
+                state[slot_words(where, domain, *both, _WORDS.get(slot, slot))] = value_words(first)
     return state

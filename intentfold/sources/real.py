@@ -14,6 +14,7 @@ from intentfold.sources.lost_in_conversation import load_lost_in_conversation
 from intentfold.sources.mbpp import load_mbpp
 from intentfold.sources.spider import load_spider
 from intentfold.sources.totto import load_totto
+from intentfold.sources.vitabench import load_interactive
 
 LOADERS: dict[str, Callable[[Path], LoadReport]] = {
     "bfcl": load_bfcl,
@@ -24,6 +25,7 @@ LOADERS: dict[str, Callable[[Path], LoadReport]] = {
     "e2e": load_e2e,
     "totto": load_totto,
     "lost_in_conversation": load_lost_in_conversation,
+    "vitabench": load_interactive,
 }
 
 

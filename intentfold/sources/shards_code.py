@@ -67,7 +67,7 @@ def _without_solution(shards: Shards, family: str, origin: str, name: str, tests
 
 def _tests(shards: Shards) -> list[Test]:
     public = _read(shards, "public_test_cases", shards.field("public_test_cases", str))
-    packed = shards.record.get("private_test_cases", "")
+    packed = shards.field("private_test_cases", str) if "private_test_cases" in shards.record else ""
     return [_test(shards, one) for one in (*public, *(_private(shards, packed) if packed else ()))]
 
 

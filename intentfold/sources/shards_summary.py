@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from intentfold.sources.loading import SourceError, checked
+from intentfold.sources.loading import SourceError, checked, listed
 from intentfold.sources.shards import SPLIT, Shards
 from intentfold.task import Goal, SourceTask
 
@@ -23,13 +23,12 @@ def task(shards: Shards) -> SourceTask:
     insights: list[dict[str, Any]] = []
     for one in shards.field("insights", list):
         found = checked(f"{shards.where}: field insights", one, {"insight_id": str, "insight": str})
-        cited = citations.get(found["insight_id"])
-        if not isinstance(cited, list):
-            raise SourceError(f"{shards.where}: field insightid2ref_citations has no list for {found['insight_id']!r}")
+        id = found["insight_id"]
+        cited = listed(shards.where, f"insightid2ref_citations.{id}", citations.get(id), int)
         insights.append({"text": found["insight"], "documents": sorted(set(cited) & documents.keys())})
     handed = []
     for position, shard in enumerate(shards.record["shards"]):
-        numbers = checked(f"{shards.where}: shard {position}", shard, {"doc_idxs": list})["doc_idxs"]
+        numbers = listed(f"{shards.where}: shard {position}", "doc_idxs", shard.get("doc_idxs"), int)
         if unknown := [number for number in numbers if number not in documents]:
             raise SourceError(f"{shards.where}: shard {position}: field doc_idxs names documents that are not there: {unknown}")
         handed.append(numbers)

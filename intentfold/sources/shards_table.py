@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from typing import Any
 
-from intentfold.sources.loading import SourceError, checked
+from intentfold.sources.loading import SourceError, checked, listed
 from intentfold.sources.shards import SPLIT, Shards
 from intentfold.sources.totto import Table, headers_of, spread, totto_task
 from intentfold.task import SourceTask
@@ -25,7 +25,8 @@ def task(shards: Shards) -> SourceTask:
     about = checked(f"{shards.where}: field metadata", shards.field("metadata", dict), fields)
     highlighted = tuple((row, places[row][cell]) for row, cell in reader.found)
     table = Table(about["table_page_title"], about["table_section_title"], headers_of(rows, heads), rows, highlighted)
-    return totto_task(shards.field("original_task_id", int), table, shards.field("references", list), SPLIT)
+    references = listed(shards.where, "references", shards.field("references", list), str)
+    return totto_task(shards.field("original_task_id", int), table, references, SPLIT)
 
 
 class _Highlights(HTMLParser):

@@ -24,6 +24,7 @@ from intentfold.task import Goal, SourceTask
 
 FILES = {"totto_train_data.jsonl": "train", "totto_dev_data.jsonl": "test"}  # the test set's sentences are not public
 MOST_DECOYS = 8
+WIDEST = 1000  # columns that a cell may span, as in HTML
 _ASKS = (
     "describe part of a table in one sentence",
     "write one sentence about a table",
@@ -96,6 +97,10 @@ def spread(where: str, table: Any) -> tuple[tuple[tuple[str, ...], ...], list[li
         for cell in row:
             fields: dict[str, type] = {"value": str, "is_header": bool, "column_span": int}
             one = checked(f"{where}: table row {number}", cell, fields)
+            if not 1 <= one["column_span"] <= WIDEST:
+                raise SourceError(
+                    f"{where}: table row {number}: field column_span must be 1 to {WIDEST}, got {str(one['column_span'])[:20]}"
+                )
             starts.append(len(texts))
             texts += [" ".join(one["value"].split())] * one["column_span"]
         rows.append(tuple(texts))

@@ -1,19 +1,21 @@
 """VitaBench's tasks (He et al. 2025): what a user wants of a service, its environment, and the rubrics that judge how it went.
 
 One file is a JSON list of tasks, whatever their domain (delivery, in-store, OTA, cross-domain); the environments of the domains
-differ, and `intentfold.domains` holds the tools of those that are known.
+differ, and `intentfold.domains` holds the tools of those that are known. Only a judge can grade what is done there, so these
+tasks, and what is varied in their wishes, are unverified and kept apart (design D6).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from intentfold.sources.loading import SourceError, checked, read_list
-from intentfold.sources.sentences import sentences
+from intentfold.sources.loading import LoadReport, SourceError, checked, read_list
+from intentfold.sources.sentences import points_back, sentences
+from intentfold.sources.vitabench_words import decoys, variable
 from intentfold.task import Goal, SourceTask
 
 LICENSE = "MIT"
@@ -76,19 +78,56 @@ def _rubrics(where: str, criteria: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rubrics))
 
 
+def load_interactive(path: Path) -> LoadReport:
+    """The tasks as source tasks, all of them unverified."""
+    return LoadReport((), {}, tuple(map(as_source_task, load_vitabench(path))))
+
+
 def as_source_task(task: InteractiveTask) -> SourceTask:
-    """The task's wishes, a goal a sentence; told by the user of themselves. Only a judge can grade it: it is kept apart."""
+    """The task's wishes, a goal a sentence, told by the user of themselves.
+
+    The payload holds what a run needs: `domain`, `environment`, `rubrics`, and the benchmark's own orders as `reference`.
+    Its `parameters` say what each sentence may say instead, and which wishes may come and go.
+    """
     told = [_of_oneself(sentence) for sentence in sentences(task.instructions)]
+    names = list(_names(task.environment))
+    parameters: dict[str, Any] = {}
+    for n, sentence in enumerate(told, start=1):
+        found = variable(sentence, names)
+        text, values = (sentence, []) if found is None else (found[0], found[2])
+        parameters[f"sentence {n}"] = {"type": "string", "values": values, "optional": False, "spoken": [], "text": text}
+    words = " ".join(told).casefold()
+    parameters |= decoys(name for row in names[:1] for name in row if name.casefold() not in words)
     return SourceTask(
         id=f"vitabench/{task.id}",
         family=f"vitabench_{task.domain}",
         origin=f"vitabench/{task.id}",
         license=LICENSE,
         request=REQUEST,
-        goals=tuple(Goal(f"g{n}", sentence) for n, sentence in enumerate(told, start=1)),
+        goals=tuple(
+            Goal(f"g{n}", sentence, depends_on=(f"g{n - 1}",) if n > 1 and points_back(sentence) else ())
+            for n, sentence in enumerate(told, start=1)
+        ),
         answer_form="interactive",
-        payload={"benchmark_split": "test", "rubrics": list(task.rubrics)},
+        payload={
+            "benchmark_split": "test",
+            "domain": task.domain,
+            "environment": dict(task.environment),
+            "rubrics": list(task.rubrics),
+            "parameters": parameters,
+            "reference": {"orders": [dict(order) for order in task.expected]},
+        },
     )
+
+
+def _names(environment: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The names of the environment's products, then of its stores; nothing where it has none of that shape."""
+    stores = environment.get("stores")
+    if isinstance(stores, dict):
+        shown = [store for store in stores.values() if isinstance(store, dict)]
+        products = [p for store in shown for p in store.get("products", ()) if isinstance(p, dict)]
+        for things in (products, shown):
+            yield [str(thing["name"]) for thing in things if "name" in thing]
 
 
 _TURNED = {
@@ -101,7 +140,9 @@ _TURNED = {
     "you'd": "I'd",
     "you'll": "I'll",
 }
-_OBJECT = re.compile(r"\b(to|for|with|from|by|at) you\b(?!['’])", re.IGNORECASE)
+_OBJECT = re.compile(
+    r"\b(to|for|with|from|by|at|of|visit|visiting|see|tells?|told|reminde?d?s?|helps?|gives?|asked) you\b(?!['’])", re.IGNORECASE
+)
 
 
 def _of_oneself(sentence: str) -> str:

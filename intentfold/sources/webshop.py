@@ -39,7 +39,7 @@ def load_goals(folder: Path) -> tuple[tuple[ShopRequest, ...], Mapping[str, int]
     Raises `SourceError` with the place where the file is not a list of texts.
     """
     path = expect_file(folder / "human_goals.json", "WebShop's goal texts")
-    texts = parsed(str(path), path.read_text(encoding="utf-8"))
+    texts = parsed(str(path), path.read_bytes())
     if not isinstance(texts, list):
         raise SourceError(f"{path}: expected a list of texts, got {str(texts)[:80]!r}")
     found: dict[str, ShopRequest] = {}

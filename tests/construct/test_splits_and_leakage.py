@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from intentfold.construct.build import Plan, Source, build_shard, shards
 from intentfold.construct.episode import build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
-from intentfold.construct.splits import POOLS, in_pool, split_of
+from intentfold.construct.splits import INTERACTIVE_POOL, POOLS, in_pool, split_of
 from intentfold.intent import Edit, fold
+from tests.services import record, written
 from tests.tasks import flight_task
 
 
@@ -45,3 +48,12 @@ def test_a_nearly_equal_user_turn_is_a_leak() -> None:
     apart = replace(other, turns=(replace(twin, user="my destination would be Lisbon if you can manage that somehow"),))
     assert TrainingIndex([told]).leaks(apart) == []
     assert TrainingIndex([told]).part([apart]) == ([apart], [])
+
+
+def test_what_only_a_judge_can_grade_is_in_the_interactive_pool_and_in_no_other_build(tmp_path: Path) -> None:
+    data = written(tmp_path / "data", record("1"), record("2"))
+    built = {}
+    for pool in (None, *POOLS, INTERACTIVE_POOL):
+        plan = Plan((Source("vitabench", 2, real=True),), (1,), 0, pool=pool, data=data)
+        built[pool] = build_shard(plan, shards(plan)[0], tmp_path / str(pool))
+    assert {pool for pool, count in built.items() if count} == {INTERACTIVE_POOL} and built[INTERACTIVE_POOL] == 2

@@ -18,7 +18,7 @@ from intentfold.runtime.asset_store import AssetStore
 from intentfold.trace import LearningHistory, Ledger
 from tests.tiny import script, tiny_model
 
-KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol"}
+KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol", "judge"}
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,9 @@ def write_config(folder: Path, **changes: object) -> Path:
 
 def rows(folder: Path) -> dict[tuple[str, str, str], dict]:
     found = json.loads((folder / "run" / "results.json").read_text())
-    assert all(set(row) == {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol"} for row in found)
+    assert all(
+        set(row) == {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol", "judge"} for row in found
+    )
     return {(row["arm"], row["condition"], row["metric"]): row for row in found}
 
 

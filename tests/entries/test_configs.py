@@ -84,3 +84,19 @@ def test_help_loads_no_torch(script: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "--config" in run.stdout
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_an_out_that_is_no_folder_is_refused(script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = next(path for path in CONFIGS if path.parent.parts[-2:] == (script.parent.name, script.stem))
+    arguments = script_arguments(script)
+    if "out" not in arguments.__dataclass_fields__:
+        assert script.stem == "report", "a script that leaves a folder names it out"
+        return
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    for out, what in ((taken, f"{taken}, which is a file"), (taken / "below", f"{taken / 'below'} under the file {taken}")):
+        with pytest.raises(SystemExit) as ended:
+            parse(arguments, ["--config", str(config), f"--out={out}"], None)
+        assert ended.value.code == 2
+        assert f"out: expected a folder, got {what}" in capsys.readouterr().err

@@ -21,7 +21,7 @@ SMALL = {
     "sft continued": [*TRAIN],
     "checker": ["--max_tokens=4", "--runs=1", "--dtype=float32"],
 }
-KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol"}
+KEYS = {"arm", "condition", "metric", "mean", "low", "high", "n", "agent", "protocol", "judge"}
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from intentfold.dialogue import File, Observation, Output, Turn
 from intentfold.runtime.checker import Finding
 from intentfold.runtime.roles import BackendError, Completion, Prompt
 from intentfold.runtime.verification import Job
-from intentfold.runtime.worker import ModelWorker, Tool
+from intentfold.runtime.worker import ModelWorker
+from intentfold.tool import Tool
 
 BOOKING = FAMILIES["booking"]
 SCENARIO = BOOKING.scenario(1, 1)

@@ -16,7 +16,7 @@ import pytest
 from intentfold.construct.stale import find_stale, verify_reference
 from intentfold.graders import NoGrader, grade, reference_answer
 from intentfold.sources.gsm8k import gsm8k_origin
-from intentfold.sources.loading import LoadReport, SourceError
+from intentfold.sources.loading import LoadReport, SourceError, read_lines
 from intentfold.sources.lost_in_conversation import load_lost_in_conversation
 from tests.sources.verdicts import assert_own_goals_answer, decoys, variants, verdict
 
@@ -137,6 +137,14 @@ def test_the_same_record_counts_once_and_quirks_are_checked(tmp_path: Path) -> N
         loaded(tmp_path, {**MATH, "task": "poetry"})
     with pytest.raises(SourceError, match="shard 0: field shard is missing"):
         loaded(tmp_path, {**MATH, "shards": [{"shard_id": 1, "text": "a"}]})
+
+
+def test_a_byte_order_mark_before_the_list_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "records.json").write_bytes(b"\xef\xbb\xbf" + json.dumps([MATH]).encode())
+    assert len(load_lost_in_conversation(tmp_path).tasks) == 1
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id": "a"}\n')
+    assert [record for _, record in read_lines(path, "lines", {"id": str})] == [{"id": "a"}]
 
 
 def test_the_official_sample_makes_tasks_of_all_six_families(real: Callable[[str], LoadReport]) -> None:

@@ -79,7 +79,7 @@ def test_people_s_dialogues_are_scored_by_nobody(tmp_path: Path) -> None:
 
 
 def test_malformed_annotations_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"dialogue D1, turn 1: field metadata.hotel.area must be a text, got .*east"):
+    with pytest.raises(SourceError, match=r"dialogue D1, turn 1: field metadata.hotel.semi.area must be a text, got .*east"):
         multiwoz(tmp_path, log(("Hello", hotel(area=["east"]), "Hi")))  # type: ignore[arg-type]
     (tmp_path / "bad.json").write_text("[]")
     with pytest.raises(SourceError, match="expected dialogues by name, got list"):
@@ -157,3 +157,14 @@ def test_slots_without_a_word_and_dialogues_that_come_again(tmp_path: Path) -> N
     (tmp_path / "dialogues_1.json").write_text(json.dumps([{"dialogue_id": "1", "turns": [turn]}] * 2))
     dialogues, skipped = load_schema_guided(tmp_path)
     assert len(dialogues) == 1 and skipped == {"the same dialogue again": 1}
+
+
+def test_a_slot_of_both_parts_keeps_both_values(tmp_path: Path) -> None:
+    both = {"restaurant": {"semi": {"day": "monday", "food": "thai"}, "book": {"day": "friday", "people": "2", "booked": []}}}
+    episode = multiwoz(tmp_path, log(("Thai on Monday, booked for two on Friday", both, "Yes.")))
+    assert {item.slot: item.value for item in episode.final_state.items} == {
+        "restaurant day": "monday",
+        "restaurant food": "thai",
+        "restaurant booking day": "friday",
+        "restaurant people": "2",
+    }

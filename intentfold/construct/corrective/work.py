@@ -9,7 +9,7 @@ from typing import Literal
 
 from intentfold.asset import Verdict
 from intentfold.dialogue import Output
-from intentfold.runtime.worker import Tool
+from intentfold.tool import Tool
 from intentfold.trace import Assessment, FeedbackForm, Manner
 
 # How an output stands to a requirement: as asked, not as asked, or nearly so; absent where there is nothing it applies to.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from intentfold.construct.corrective.work import MET, NOT_APPLICABLE, Criterion, Family, Finding, States, almost, unmet
 from intentfold.dialogue import File, Observation, Output
-from intentfold.runtime.worker import Tool
+from intentfold.tool import Tool
 
 REGIONS = ("north", "south", "harbour", "uplands", "lakeside", "midtown")
 ITEMS = ("tiles", "lamps", "chairs", "rugs", "kettles", "shelves", "mirrors", "clocks")

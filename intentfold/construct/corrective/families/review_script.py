@@ -19,7 +19,7 @@ from intentfold.construct.corrective.work import (
     unmet,
 )
 from intentfold.dialogue import File, Observation, Output
-from intentfold.runtime.worker import Tool
+from intentfold.tool import Tool
 
 PATH = "script.md"
 PRODUCTS = {
