@@ -17,7 +17,7 @@ install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,ray,dev]'
 	touch $@
 
 model: $(MODEL)/config.json
