@@ -1,4 +1,7 @@
-"""A Ray cluster of two workers on this machine, each a node of its own: prints its address, kills one on the line `kill`, ends on EOF."""
+"""A Ray cluster of two workers on this machine, each a node of its own.
+
+Prints its address, kills a worker's node upon the line `kill`, and ends when its input does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building many episodes: shards that any worker on any machine can make, and the merge that every order of work agrees on (D9)."""
+"""Building many episodes: shards that any machine can make, and the merge that every order of work agrees on (D9)."""
 
 from __future__ import annotations
 

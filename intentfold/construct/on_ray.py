@@ -38,9 +38,7 @@ def build_on_ray(plan: Plan, pieces: Sequence[Shard], address: str, workers: int
         mine = revision()
         # A block a shard: so each is a task of its own.
         rows = ray.data.from_items([{"place": place} for place in range(len(pieces))], override_num_blocks=len(pieces))
-        done = rows.map(
-            lambda row: _row(plan, pieces[int(row["place"])], mine), num_cpus=1, concurrency=workers or None
-        )
+        done = rows.map(lambda row: _row(plan, pieces[int(row["place"])], mine), num_cpus=1, concurrency=workers or None)
         for row in done.iter_rows():
             yield Built(**row)
     except ray.exceptions.RayTaskError as error:

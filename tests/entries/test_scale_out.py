@@ -83,9 +83,7 @@ def cluster(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @needs_ray
-def test_a_cluster_that_loses_a_worker_builds_the_same_bytes(
-    whole: Path, cluster: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_cluster_that_loses_a_worker_builds_the_same_bytes(whole: Path, cluster: subprocess.Popen[str], tmp_path: Path) -> None:
     assert cluster.stdin is not None and cluster.stdout is not None
     address = next((line.split()[1] for line in cluster.stdout if line.startswith("address ")), None)
     assert address is not None, (tmp_path / "cluster.log").read_text()
