@@ -81,8 +81,8 @@ def blocks(args: Arguments, index: EvaluationIndex, found: list[Hit], records: i
         Heading("Contamination", 1),
         Text(
             f"{records} training records, of {', '.join(map(str, args.train))}. Exact: the same words. N-gram: a run of "
-            f"{bounds.run} words. Near-duplicate: Jaccard similarity of word 3-grams of at least {bounds.near}. Parts of fewer than "
-            f"{bounds.part_words} words, and words that many texts of the sets share, do not count."
+            f"{bounds.run} words. Near-duplicate: Jaccard similarity of word 3-grams of at least {bounds.near}. Parts of fewer "
+            f"than {bounds.part_words} words, and words that many texts of the sets share, do not count."
         ),
         Table(("evaluation set", "texts", "exact", "n-gram", "near-duplicate"), tuple(rows)),
         Text("No training record stands in an evaluation set." if not found else f"{len(found)} hits; the first {len(shown)}:"),

@@ -86,7 +86,10 @@ def test_near_duplicates_are_those_of_a_comparison_of_all_pairs(near: float) -> 
 def test_texts_of_traces_examples_messages_and_any_record(tmp_path) -> None:
     episode = house("h1")
     example = {
-        "messages": [{"role": "system", "content": "Write."}, {"role": "user", "content": "State:\nUser: In Lisbon.\nAgent: Ok."}],
+        "messages": [
+            {"role": "system", "content": "Write."},
+            {"role": "user", "content": "State:\nUser: In Lisbon.\nAgent: Ok."},
+        ],
         "completion": "SET city: Lisbon",
         "provenance": {"episode": "h1"},
     }
@@ -111,7 +114,7 @@ def test_csv_json_and_what_cannot_be_read(tmp_path) -> None:
     (tmp_path / "a.jsonl").write_text('{"a": "b"}\n{oops\n')
     with pytest.raises(SourceError, match=re.escape(f"{tmp_path / 'a.jsonl'}:2: not JSON")):
         list(read_texts("a", tmp_path / "a.jsonl"))
-    with pytest.raises(SourceError, match="expected a name ending in .jsonl"):
+    with pytest.raises(SourceError, match="expected a name ending in"):
         list(read_texts("a", _touched(tmp_path / "a.txt")))
     with pytest.raises(SourceError, match="benchmark of its name"):
         list(read_texts("nothing", tmp_path))
