@@ -12,12 +12,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,15 @@ from intentfold.config import parse, record_run
 from intentfold.construct.workers import pool
 from intentfold.records import canonical_json, to_json, write_text
 from intentfold.sources.bfcl import CATEGORIES
-from intentfold.sources.gold import Count, Listed, checkable, chunks, complaints, count, fault_of, read_listed, reasons
+from intentfold.sources.gold import Count, Listed, checkable, chunks, complaints, count, faults_of, read_listed, reasons
 from intentfold.sources.multiwoz import load_multiwoz
 from intentfold.sources.real import LOADERS
 from intentfold.sources.schema_guided import load_schema_guided
 from intentfold.sources.travelplanner import load_records
 from intentfold.sources.vitabench import load_vitabench
 from intentfold.sources.webshop import load_goals
-from intentfold.task import SourceTask
 
 CHUNK = 100
-LISTED = Path(__file__).parent / "gold_exceptions.yaml"
 
 
 @dataclass(frozen=True)
@@ -47,16 +44,22 @@ class Arguments:
     Args:
         data: folder that holds the benchmarks, each under its own name
         out: folder for counts.json and the run's record
+        listed: the known exceptions, by source
+        sources: these sources alone; all that are there by default
         workers: grading processes, 0 for one a core; each runs at nice 10
     """
 
     data: Path
     out: Path = Path("runs/gold")
+    listed: Path = Path(__file__).parent / "gold_exceptions.yaml"
+    sources: list[str] = field(default_factory=lambda: list(RECORDS))
     workers: int = 0
 
     def __post_init__(self) -> None:
         if not self.data.is_dir():
             raise ValueError(f"data must be a folder, got {self.data}")
+        if unknown := sorted(set(self.sources) - set(RECORDS)):
+            raise ValueError(f"sources: unknown {unknown}, expected some of {sorted(RECORDS)}")
         if self.workers < 0:
             raise ValueError(f"workers must be at least 0, got {self.workers}")
 
@@ -113,23 +116,17 @@ def used(*loaded: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
     return sum(len(found) for found, _ in loaded), sum(sum(skipped.values()) for _, skipped in loaded)
 
 
-def check(tasks: Sequence[SourceTask]) -> dict[str, str]:
-    """Faults by id; in a worker, whose sandbox lives as long as it."""
-    os.nice(max(0, 10 - os.nice(0)))
-    return {task.id: fault for task in tasks if (fault := fault_of(task)) is not None}
-
-
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     record_run(args.out, args)
-    listed = read_listed(LISTED)
+    listed = read_listed(args.listed)
     started, counts, said = time.monotonic(), [], []
     with pool(args.workers) as processes:
         for name, load in LOADERS.items():
-            if name in UNGRADED or not (args.data / name).is_dir():
+            if name in UNGRADED or name not in args.sources or not (args.data / name).is_dir():
                 continue
             report = load(args.data / name)
-            jobs = [processes.submit(check, chunk) for chunk in chunks(checkable(report), CHUNK)]
+            jobs = [processes.submit(faults_of, chunk) for chunk in chunks(checkable(report), CHUNK)]
             faults: dict[str, str] = {}
             for job in tqdm(as_completed(jobs), total=len(jobs), desc=name):
                 faults |= job.result()
@@ -138,11 +135,11 @@ def main(argv: list[str] | None = None) -> None:
             said += [] if one.records == (there := RECORDS[name](args.data / name)) else [lost(name, one.records, there)]
             print(line(one, listed.get(name, ())), flush=True)
     for name, read in UNGRADED.items():
-        if (args.data / name).is_dir():
+        if name in args.sources and (args.data / name).is_dir():
             taken, left = read(args.data / name)
             said += [] if taken + left == (there := RECORDS[name](args.data / name)) else [lost(name, taken + left, there)]
             print(f"{name}: {there} records read, {taken} used, {left} left out; no reference that code could grade", flush=True)
-    absent = [name for name in RECORDS if not (args.data / name).is_dir()]
+    absent = [name for name in args.sources if not (args.data / name).is_dir()]
     print(f"not under {args.data}: {', '.join(absent) or 'nothing'}; {time.monotonic() - started:.0f} seconds")
     write_text(args.out / "counts.json", canonical_json([to_json(one) for one in counts]) + "\n")
     if said:

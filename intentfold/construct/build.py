@@ -20,6 +20,7 @@ from intentfold.task import SourceTask
 from intentfold.trace import Episode, Load, Split, Wording
 
 SHARD_TASKS = 32
+EPISODES, LEFT = ".jsonl", ".left.jsonl"
 SPLITS: tuple[Split, ...] = get_args(Split)
 POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test"}
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
@@ -85,13 +86,12 @@ def shards(plan: Plan) -> list[Shard]:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """One shard's files as text, so that it can travel: JSON lines of episodes and of what became none."""
+class ShardFiles:
+    """One shard's files by the ending of their names, as text, so that they can travel; `count` episodes are in them."""
 
     shard: int
     count: int
-    episodes: str
-    left: str
+    files: dict[str, str]
 
 
 def part_of(pieces: Sequence[Shard], part: int, parts: int) -> list[Shard]:
@@ -103,10 +103,10 @@ def part_of(pieces: Sequence[Shard], part: int, parts: int) -> list[Shard]:
 
 def missing(pieces: Sequence[Shard], folder: Path) -> list[Shard]:
     """The shards that do not stand in `folder` yet."""
-    return [shard for shard in pieces if not _episodes_file(folder, shard.number).exists()]
+    return [shard for shard in pieces if not _file(folder, shard.number, EPISODES).exists()]
 
 
-def build(plan: Plan, shard: Shard) -> Built:
+def build(plan: Plan, shard: Shard) -> ShardFiles:
     """One shard, on whatever machine; a plan with a data path needs that path there."""
     episodes: list[Episode] = []
     left: list[Left] = []
@@ -122,13 +122,13 @@ def build(plan: Plan, shard: Shard) -> Built:
                 episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
             except Unbuildable as reason:
                 left.append(Left(task.id, task.family, str(reason)))
-    return Built(shard.number, len(episodes), as_jsonl(episodes), as_jsonl(left))
+    return ShardFiles(shard.number, len(episodes), {LEFT: as_jsonl(left), EPISODES: as_jsonl(episodes)})
 
 
-def keep(built: Built, folder: Path) -> int:
+def keep(built: ShardFiles, folder: Path) -> int:
     """Write a shard's files, the episodes last: where those stand, all does. Returns how many episodes."""
-    write_text(_left_file(folder, built.shard), built.left)
-    write_text(_episodes_file(folder, built.shard), built.episodes)
+    for ending in sorted(built.files, key=lambda ending: ending == EPISODES):
+        write_text(_file(folder, built.shard, ending), built.files[ending])
     return built.count
 
 
@@ -137,12 +137,8 @@ def build_and_keep(plan: Plan, shard: Shard, folder: Path) -> int:
     return keep(build(plan, shard), folder)
 
 
-def _episodes_file(folder: Path, shard: int) -> Path:
-    return folder / f"{shard:05d}.jsonl"
-
-
-def _left_file(folder: Path, shard: int) -> Path:
-    return folder / f"{shard:05d}.left.jsonl"
+def _file(folder: Path, shard: int, ending: str) -> Path:
+    return folder / f"{shard:05d}{ending}"
 
 
 def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
@@ -182,9 +178,9 @@ def merge(plan: Plan, folders: Sequence[Path], out: Path) -> dict[str, Any]:
     left: Counter[str] = Counter()
     seen: set[tuple[str, str, int]] = set()
     for number, folder in _found(shards(plan), folders):
-        for note in read_jsonl(_left_file(folder, number), Left):
+        for note in read_jsonl(_file(folder, number, LEFT), Left):
             left[f"{note.family}: {note.reason.split(':')[0]}"] += 1
-        for episode in read_jsonl(_episodes_file(folder, number), Episode):
+        for episode in read_jsonl(_file(folder, number, EPISODES), Episode):
             identity = (episode.task.family, episode.task.origin, episode.load)
             if identity in seen:
                 left[f"{episode.task.family}: origin built before"] += 1
@@ -211,7 +207,7 @@ def merge(plan: Plan, folders: Sequence[Path], out: Path) -> dict[str, Any]:
 
 def _found(pieces: Sequence[Shard], folders: Sequence[Path]) -> list[tuple[int, Path]]:
     """Every shard's number and the first folder that holds it, in order."""
-    holders = {p.number: [f for f in folders if _episodes_file(f, p.number).exists()] for p in pieces}
+    holders = {p.number: [f for f in folders if _file(f, p.number, EPISODES).exists()] for p in pieces}
     if lacking := [number for number, found in holders.items() if not found]:
         raise ValueError(
             f"{len(lacking)} of {len(pieces)} shards are missing ({', '.join(map(str, lacking[:10]))}) "

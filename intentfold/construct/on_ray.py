@@ -6,17 +6,17 @@ machine dies is built again elsewhere, by Ray. Needs the extra `ray`, and this c
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from intentfold.config import revision
-from intentfold.construct.build import Built, Plan, Shard, build
+from intentfold.construct.build import Plan, Shard, ShardFiles, build
 
 
-def build_on_ray(plan: Plan, pieces: Sequence[Shard], address: str, workers: int = 0) -> Iterator[Built]:
+def build_on_ray(plan: Plan, pieces: Sequence[Shard], address: str, workers: int = 0) -> Iterator[ShardFiles]:
     """Every shard of `pieces`, one CPU each, as they are done and in their order.
 
     `address` is a cluster's (`host:port`, or `auto` for the one that this machine is part of), or `local` to start Ray here
@@ -40,7 +40,7 @@ def build_on_ray(plan: Plan, pieces: Sequence[Shard], address: str, workers: int
         rows = ray.data.from_items([{"place": place} for place in range(len(pieces))], override_num_blocks=len(pieces))
         done = rows.map(lambda row: _row(plan, pieces[int(row["place"])], mine), num_cpus=1, concurrency=workers or None)
         for row in done.iter_rows():
-            yield Built(**row)
+            yield ShardFiles(int(row["shard"]), int(row["count"]), json.loads(row["files"]))
     except ray.exceptions.RayTaskError as error:
         raise error.cause or error from None
     finally:
@@ -50,7 +50,8 @@ def build_on_ray(plan: Plan, pieces: Sequence[Shard], address: str, workers: int
 def _row(plan: Plan, shard: Shard, wanted: str) -> dict[str, Any]:
     if (found := _revision()) != wanted:
         raise ValueError(f"a machine of the cluster holds revision {found} of this code, expected {wanted}")
-    return asdict(build(plan, shard))
+    built = build(plan, shard)
+    return {"shard": built.shard, "count": built.count, "files": json.dumps(built.files)}
 
 
 _revision = cache(revision)

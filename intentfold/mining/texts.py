@@ -9,23 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from intentfold.mining.contamination import Text
+from intentfold.sources.hub import PREFIX
 from intentfold.sources.loading import SourceError, expect_file, read_lines, read_list
-from intentfold.sources.real import LOADERS
+from intentfold.sources.real import LOADERS, load
 from intentfold.task import SourceTask
 
 _SPEAKER = re.compile(r"^(User|Agent): ")
 
 
 def read_texts(name: str, path: Path) -> Iterator[Text]:
-    """Every text of a file of records (.jsonl, .jsonl.gz, .json, .csv), or of a benchmark's folder under its loader's name.
+    """Every text of a file of records (.jsonl, .jsonl.gz, .json, .csv), or of a benchmark under its loader's name.
 
-    A record is a trace, an example, a list of messages, or an object whose texts are those of all its fields. Its id is its
-    `id`, else file and line. Raises `SourceError` (naming file and line) where it cannot be read.
+    A benchmark is a folder or `hub:ORG/DATASET`. A record is a trace, an example, a list of messages, or an object whose texts
+    are those of all its fields. Its id is its `id`, else file and line. Raises `SourceError` (naming file and line)
+    where it cannot be read.
     """
-    if path.is_dir():
+    if path.is_dir() or str(path).startswith(PREFIX):
         if name not in LOADERS:
             raise SourceError(f"{path}: a folder is read as the benchmark of its name, one of {sorted(LOADERS)}, got {name!r}")
-        report = LOADERS[name](path)
+        report = load(name, path)
         for task in (*report.tasks, *report.unverified):
             yield from _of_task(name, task)
         return
