@@ -73,7 +73,7 @@ def cluster(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.ray_cluster"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT,
-            env={**environment(), "RAY_USAGE_STATS_ENABLED": "0"},
+            env={**environment(), "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"},
         )  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
         yield process
