@@ -2,6 +2,7 @@
 # make demo-checker      a small pretrained model learns to check requirements; table and report under runs/demo-checker
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
+# make gold DATA=path     every reference answer against its own grader; counts under runs/gold
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -11,13 +12,13 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo demo-checker recovery scale test lint clean
+.PHONY: install model demo demo-checker recovery scale gold test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,ray,dev]'
 	touch $@
 
 model: $(MODEL)/config.json
@@ -38,6 +39,9 @@ recovery: install model
 
 scale: install model
 	$(BIN)/python scripts/scale.py
+
+gold: install
+	$(BIN)/python scripts/gold.py --data $(or $(DATA),$(error make gold needs DATA=path, the folder of the benchmarks))
 
 lint: install
 	$(BIN)/ruff check .

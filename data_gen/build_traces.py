@@ -2,25 +2,29 @@
 
     python data_gen/build_traces.py --config configs/data_gen/build_traces/demo.yaml
 
-Killed and started again it goes on where it was and ends with the same bytes.
+Killed and started again it goes on where it was and ends with the same bytes. So it does on Ray (`--ray`, extra `ray`), and in
+parts that machines build each alone (`--part 1/4 --out part1`, …) and `data_gen/merge_traces.py` joins.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import re
 import shutil
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
-from intentfold.construct.build import Plan, Source, build_shard, merge, shards
+from intentfold.construct.build import Plan, Shard, Source, build_and_keep, keep, merge, missing, part_of, shards
 from intentfold.construct.episode import DEFAULT_STYLE, Style
+from intentfold.construct.on_ray import build_on_ray
 from intentfold.construct.splits import INTERACTIVE_POOL, POOLS
+from intentfold.construct.workers import pool
+from intentfold.records import canonical_json, to_json, write_text
 from intentfold.sources.real import LOADERS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
@@ -44,7 +48,9 @@ class Arguments:
         style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
         leak_budget: largest share of a held-out split that may be left out because the training part gives it away
         seed: seed of tasks and dialogues
-        workers: worker processes, 0 for one a core
+        workers: worker processes, or shards at a time on Ray; 0 for one a core
+        part: I/N to build the I-th of N parts of the shards alone
+        ray: build on Ray Data: a cluster's address, `auto`, or `local` to start Ray on this machine
     """
 
     out: Path
@@ -60,6 +66,8 @@ class Arguments:
     leak_budget: float = 0.05
     seed: int = 0
     workers: int = 0
+    part: str | None = None
+    ray: str | None = None
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.families if name not in FAMILIES]
@@ -85,36 +93,60 @@ class Arguments:
             raise ValueError(f"families: code grades all of {sorted(self.families)}, and {INTERACTIVE_POOL} holds none such")
         if self.pool_tasks and self.pool is None:
             raise ValueError(f"pool_tasks: {self.pool_tasks} tasks of which pool? `pool` is not given")
+        if self.part is not None and not re.fullmatch(r"\d+/\d+", self.part):
+            raise ValueError(f"part must be I/N with 1 <= I <= N, got {self.part!r}")
+        if self.part is not None:
+            part_of((), *map(int, self.part.split("/")))
         if not self.families and not self.benchmarks:
             raise ValueError("families and benchmarks are both empty: nothing to build")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args, free=("workers",))
+    check_same_run(args.out, args, free=("workers", "ray"))
     if (args.out / "report.json").exists():
         print(f"{args.out} is complete")
         return
     record_run(args.out, args)
-    sources = [Source(name, count) for name, count in sorted(args.families.items())]
-    sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style, args.leak_budget)
-    plan = Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
+    plan = plan_of(args)
+    write_text(args.out / "plan.json", canonical_json(to_json(plan)) + "\n")
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)
-    workers = args.workers or len(os.sched_getaffinity(0))
+    pieces = shards(plan)
+    if args.part is not None:
+        pieces = part_of(pieces, *map(int, args.part.split("/")))
+    todo = missing(pieces, folder)
     started, built = time.monotonic(), 0
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        jobs = [pool.submit(build_shard, plan, shard, folder) for shard in shards(plan)]
-        for job in tqdm(as_completed(jobs), total=len(jobs), desc="shards"):
-            built += job.result()
-    minutes = (time.monotonic() - started) / 60
-    report = merge(plan, folder, args.out)
+    for count in tqdm(build_all(args, plan, todo, folder), total=len(todo), desc="shards"):
+        built += count
+    print(f"{built} grader-verified episodes in {(time.monotonic() - started) / 60:.2f} min")
+    if args.part is not None:
+        print(f"{folder}: {len(pieces)} of {len(shards(plan))} shards; data_gen/merge_traces.py joins the parts")
+        return
+    report = merge(plan, [folder], args.out)
     shutil.rmtree(folder)
     for split, counts in report["counts"].items():
         print(f"{split}: {sum(counts.values())} episodes {counts}")
     print(f"left out: {report['left']}")
-    print(f"{built} grader-verified episodes in {minutes:.2f} min on {workers} workers")
+
+
+def plan_of(args: Arguments) -> Plan:
+    sources = [Source(name, count) for name, count in sorted(args.families.items())]
+    sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
+    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style, args.leak_budget)
+    return Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
+
+
+def build_all(args: Arguments, plan: Plan, todo: list[Shard], folder: Path) -> Iterator[int]:
+    """Episodes written, shard by shard."""
+    if args.ray is not None:
+        for one in build_on_ray(plan, todo, args.ray, args.workers):
+            yield keep(one, folder)
+        return
+    with pool(args.workers) as processes:
+        jobs = [processes.submit(build_and_keep, plan, shard, folder) for shard in todo]
+        for job in as_completed(jobs):
+            yield job.result()
 
 
 if __name__ == "__main__":

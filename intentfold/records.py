@@ -87,10 +87,18 @@ def write_jsonl(path: Path, records: Iterable[Any]) -> int:
     count = 0
     with atomic_writer(path) as file:
         for record in records:
-            data = record if isinstance(record, dict) else to_json(record)
-            file.write(canonical_json(data) + "\n")
+            file.write(_line(record))
             count += 1
     return count
+
+
+def as_jsonl(records: Iterable[Any]) -> str:
+    """The text that `write_jsonl` would write."""
+    return "".join(map(_line, records))
+
+
+def _line(record: Any) -> str:
+    return canonical_json(record if isinstance(record, dict) else to_json(record)) + "\n"
 
 
 def read_jsonl(path: Path, cls: type[T]) -> list[T]:

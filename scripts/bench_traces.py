@@ -1,8 +1,10 @@
 """Building traces: grader-verified episodes per minute and core, with one worker and with all.
 
     python scripts/bench_traces.py --tasks 200
+    python scripts/bench_traces.py --tasks 200 --ray true
 
-Each worker warms up on a few tasks first, so that starting Python and the sandbox is not measured.
+Each worker warms up on a few tasks first, so that starting Python and the sandbox is not measured. With `--ray` the same is
+measured of the build on Ray (extra `ray`), with one and with two one-CPU workers, the best of `repeats` each.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from intentfold.config import parse
+from intentfold.construct.build import Plan, Source, shards
 from intentfold.construct.episode import build_episode
+from intentfold.construct.on_ray import build_on_ray
 from intentfold.construct.stale import Unbuildable
 from intentfold.sources.registry import FAMILIES, builtin_task
 from intentfold.trace import Load
@@ -31,14 +35,20 @@ class Arguments:
     Args:
         tasks: tasks a family, shared out among the workers
         load: stale load b of the episodes
+        ray: measure the build on Ray
+        repeats: how often each build on Ray is made
     """
 
     tasks: int = 200
     load: Load = 3
+    ray: bool = False
+    repeats: int = 3
 
     def __post_init__(self) -> None:
         if self.tasks < CHUNK:
             raise ValueError(f"tasks must be at least {CHUNK}, got {self.tasks}")
+        if self.repeats < 1:
+            raise ValueError(f"repeats must be at least 1, got {self.repeats}")
 
 
 def build(family: str, first: int, count: int, load: Load) -> int:
@@ -65,8 +75,30 @@ def rate(families: Sequence[str], workers: int, tasks: int, load: Load) -> tuple
     return built / minutes, built / (len(jobs) * CHUNK)
 
 
+def rate_on_ray(workers: int, tasks: int, load: Load) -> float:
+    """Episodes per minute of a build on Ray, once each worker has built a shard."""
+    plan = Plan(tuple(Source(family, tasks) for family in FAMILIES), (load,), SEED)
+    counts: list[int] = []
+    started = 0.0
+    for built in build_on_ray(plan, shards(plan), "local", workers):
+        counts.append(built.count)
+        if len(counts) == workers:
+            started = time.perf_counter()
+    return sum(counts[workers:]) / ((time.perf_counter() - started) / 60)
+
+
+def report_ray(args: Arguments) -> None:
+    best = {workers: max(rate_on_ray(workers, args.tasks, args.load) for _ in range(args.repeats)) for workers in (1, 2)}
+    busy = os.getloadavg()[0]
+    print(f"on Ray, load b={args.load}, {args.tasks} tasks a family, best of {args.repeats}; load average {busy:.1f}")
+    print(f"1 worker: {best[1]:,.0f} episodes/min; 2 workers: {best[2]:,.0f}; {best[2] / best[1]:.2f}x")
+
+
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
+    if args.ray:
+        report_ray(args)
+        return
     cores = len(os.sched_getaffinity(0))
     print(f"load b={args.load}, {args.tasks} tasks a family, {cores} cores\n")
     print("| family | built | episodes/min, 1 worker | episodes/min/core, all cores | scaling |")

@@ -69,14 +69,14 @@ def check_page(path: Path) -> Page:
     return page
 
 
-def in_browser(path: Path, profile: Path) -> str:
-    """The page as a headless browser holds it after a while; the test is skipped where there is no Chromium."""
+def in_browser(path: Path, profile: Path, fragment: str = "") -> str:
+    """The page, at a place in it, as a headless browser holds it after a while; the test is skipped without a Chromium."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("no chromium on this machine")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync", "--disable-quic", f"--user-data-dir={profile}"]
     return subprocess.run(
-        [chromium, *flags, "--virtual-time-budget=2000", "--dump-dom", path.as_uri()],
+        [chromium, *flags, "--virtual-time-budget=2000", "--dump-dom", path.as_uri() + fragment],
         capture_output=True, text=True, timeout=240, check=True,
     ).stdout  # fmt: skip

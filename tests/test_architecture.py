@@ -26,8 +26,8 @@ WITHIN = {
     ("tool", "dialogue"), ("asset", "records"), ("asset", "intent"),
     ("prompts", "codec"), ("trace", "codec"), ("example", "codec"), ("trajectory", "trace"),
 }  # fmt: skip
-HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf"}
-HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py", "runtime/decoding.py")
+HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "deepspeed", "vllm", "gguf", "ray"}
+HEAVY_HOMES = ("training/", "models.py", "runtime/in_process.py", "runtime/decoding.py", "construct/on_ray.py", "sources/hub.py")
 SCRIPT_LINES = 160  # a page: at most about 150
 
 

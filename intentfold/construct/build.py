@@ -1,8 +1,9 @@
-"""Building many episodes: shards that any worker can make, and the merge that every order of work agrees on (D9)."""
+"""Building many episodes: shards that any machine can make, and the merge that every order of work agrees on (D9)."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,13 +13,14 @@ from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
 from intentfold.construct.splits import INTERACTIVE_POOL, in_pool, split_of
 from intentfold.construct.stale import Unbuildable
-from intentfold.records import RECORD, canonical_json, read_jsonl, write_jsonl, write_text
+from intentfold.records import RECORD, as_jsonl, canonical_json, read_jsonl, write_jsonl, write_text
 from intentfold.sources.real import load
 from intentfold.sources.registry import builtin_task
 from intentfold.task import SourceTask
 from intentfold.trace import Episode, Load, Split, Wording
 
 SHARD_TASKS = 32
+EPISODES, LEFT = ".jsonl", ".left.jsonl"
 SPLITS: tuple[Split, ...] = get_args(Split)
 POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test", INTERACTIVE_POOL: "test"}
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
@@ -28,6 +30,8 @@ WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "tes
 class Source:
     """Where tasks come from: `count` tasks of a built-in family, or of a real benchmark under the data path."""
 
+    __pydantic_config__ = RECORD
+
     name: str
     count: int
     real: bool = False
@@ -36,6 +40,8 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that decides the bytes of a build."""
+
+    __pydantic_config__ = RECORD
 
     sources: tuple[Source, ...]
     loads: tuple[Load, ...]
@@ -79,11 +85,29 @@ def shards(plan: Plan) -> list[Shard]:
     return pieces
 
 
-def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
-    """Write one shard's episodes and leftovers; a shard that stands there already is kept. Returns the episodes written."""
-    target = folder / f"{shard.number:05d}.jsonl"
-    if target.exists():
-        return 0
+@dataclass(frozen=True, slots=True)
+class ShardFiles:
+    """One shard's files by the ending of their names, as text, so that they can travel; `count` episodes are in them."""
+
+    shard: int
+    count: int
+    files: dict[str, str]
+
+
+def part_of(pieces: Sequence[Shard], part: int, parts: int) -> list[Shard]:
+    """The shards of part `part` (from 1) of `parts`: every so many, so that each part holds some of every source."""
+    if not 1 <= part <= parts:
+        raise ValueError(f"part must be I/N with 1 <= I <= N, got {part}/{parts}")
+    return [shard for shard in pieces if shard.number % parts == part - 1]
+
+
+def missing(pieces: Sequence[Shard], folder: Path) -> list[Shard]:
+    """The shards that do not stand in `folder` yet."""
+    return [shard for shard in pieces if not _file(folder, shard.number, EPISODES).exists()]
+
+
+def build(plan: Plan, shard: Shard) -> ShardFiles:
+    """One shard, on whatever machine; a plan with a data path needs that path there."""
     episodes: list[Episode] = []
     left: list[Left] = []
     for index in range(shard.first, shard.last):
@@ -98,9 +122,23 @@ def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
                 episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
             except Unbuildable as reason:
                 left.append(Left(task.id, task.family, str(reason)))
-    write_jsonl(folder / f"{shard.number:05d}.left.jsonl", left)
-    write_jsonl(target, episodes)
-    return len(episodes)
+    return ShardFiles(shard.number, len(episodes), {LEFT: as_jsonl(left), EPISODES: as_jsonl(episodes)})
+
+
+def keep(built: ShardFiles, folder: Path) -> int:
+    """Write a shard's files, the episodes last: where those stand, all does. Returns how many episodes."""
+    for ending in sorted(built.files, key=lambda ending: ending == EPISODES):
+        write_text(_file(folder, built.shard, ending), built.files[ending])
+    return built.count
+
+
+def build_and_keep(plan: Plan, shard: Shard, folder: Path) -> int:
+    """Build one shard into `folder`; returns how many episodes."""
+    return keep(build(plan, shard), folder)
+
+
+def _file(folder: Path, shard: int, ending: str) -> Path:
+    return folder / f"{shard:05d}{ending}"
 
 
 def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
@@ -133,20 +171,20 @@ def _split(plan: Plan, task: SourceTask) -> Split | None:
     return "dev" if official == "train" and split == "test" else split
 
 
-def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
-    """Join the shards into one file a split, drop held-out episodes that the training part gives away, and report.
+def merge(plan: Plan, folders: Sequence[Path], out: Path) -> dict[str, Any]:
+    """Join the shards of `folders` into one file a split, drop held-out episodes that the training part gives away, and report.
 
     One origin gives one episode a load: later ones are dropped. A pool of a stated size takes its origins in order,
     the families in turn. Raises `LeakageError` where more than the plan's budget leaks, and `ValueError` if a
-    pool cannot be filled.
+    shard stands in none of the folders or a pool cannot be filled.
     """
     by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
     left: Counter[str] = Counter()
     seen: set[tuple[str, str, int]] = set()
-    for shard in shards(plan):
-        for note in read_jsonl(folder / f"{shard.number:05d}.left.jsonl", Left):
+    for number, folder in _found(shards(plan), folders):
+        for note in read_jsonl(_file(folder, number, LEFT), Left):
             left[f"{note.family}: {note.reason.split(':')[0]}"] += 1
-        for episode in read_jsonl(folder / f"{shard.number:05d}.jsonl", Episode):
+        for episode in read_jsonl(_file(folder, number, EPISODES), Episode):
             identity = (episode.task.family, episode.task.origin, episode.load)
             if identity in seen:
                 left[f"{episode.task.family}: origin built before"] += 1
@@ -169,6 +207,17 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
     report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
     write_text(out / "report.json", canonical_json(report) + "\n")
     return report
+
+
+def _found(pieces: Sequence[Shard], folders: Sequence[Path]) -> list[tuple[int, Path]]:
+    """Every shard's number and the first folder that holds it, in order."""
+    holders = {p.number: [f for f in folders if _file(f, p.number, EPISODES).exists()] for p in pieces}
+    if lacking := [number for number, found in holders.items() if not found]:
+        raise ValueError(
+            f"{len(lacking)} of {len(pieces)} shards are missing ({', '.join(map(str, lacking[:10]))}) "
+            f"in {', '.join(map(str, folders))}: build the parts that hold them"
+        )
+    return [(number, found[0]) for number, found in holders.items()]
 
 
 def _pool_of(plan: Plan, episodes: list[Episode]) -> list[Episode]:

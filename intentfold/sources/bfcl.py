@@ -33,13 +33,13 @@ def load_bfcl(folder: Path) -> LoadReport:
     records = [(category, *record) for category in CATEGORIES for record in _records(folder, category)]
     pool = Pool(a for _, record, possible in records for call in calls_of(record["function"], possible) for a in call if a.must)
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
     for category, record, possible in records:
         try:
             tasks.append(_task(category, record, possible, pool))
         except Skip as reason:
-            skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+            left[f"bfcl/{record['id']}"] = str(reason)
+    return LoadReport(tuple(tasks), left)
 
 
 def _records(folder: Path, category: str) -> list[tuple[dict[str, Any], list[Any]]]:

@@ -11,7 +11,6 @@ import csv
 import functools
 import random
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,13 +38,13 @@ def load_e2e(folder: Path) -> LoadReport:
     meanings = [(FILES[name], f"{name[:-4]}/{n}", *one) for name in found for n, one in enumerate(_read(folder / name).items())]
     lexicon = _Lexicon(meanings)
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
     for split, name, key, texts in meanings:
         try:
             tasks.append(_task(split, name, dict(key), texts, lexicon))
         except Skip as reason:
-            skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+            left[f"e2e/{name}"] = str(reason)
+    return LoadReport(tuple(tasks), left)
 
 
 def _read(path: Path) -> dict[tuple[tuple[str, str], ...], list[str]]:

@@ -72,6 +72,7 @@ _FAMILY = [
 _WELCOME = (
     "families", "for kids", "for children", "for the family", "for the whole family", "kids welcome", "children welcome",
     "welcomes children", "welcomes kids", "kids are welcome", "children are welcome", "suitable for children", "for family",
+    "a good place to bring children",
 )  # fmt: skip
 _NEGATIONS = (
     "not", "not a", "not an", "non", "not very", "isn't", "isn't a", "is not", "not considered", "no", "not for",
@@ -238,6 +239,9 @@ def _friendly(yes: bool) -> list[str]:
         "kid free",
         "kid-free",
         "no kids",
+        "adult oriented",
+        "adult audience",
+        "children not permitted",
     ]
     return [
         *negated,

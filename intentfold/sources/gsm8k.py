@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +18,7 @@ from typing import Any
 from intentfold.sources.builtin.common import opening
 from intentfold.sources.gsm8k_arithmetic import Arithmetic, Exact, Number, find_numbers, trace
 from intentfold.sources.gsm8k_decoys import draw_decoys
-from intentfold.sources.loading import LoadReport, Skip, SourceError, read_lines
+from intentfold.sources.loading import LoadReport, Skip, SourceError, answer_alone, read_lines
 from intentfold.sources.sentences import points_back, sentence_spans
 from intentfold.sources.values import MOST_VALUES
 from intentfold.task import Goal, SourceTask
@@ -32,18 +31,21 @@ _FIELDS = {"question": str, "answer": str}
 def load_gsm8k(folder: Path) -> LoadReport:
     """The tasks of `train.jsonl` and `test.jsonl` in `folder`; `payload["benchmark_split"]` keeps which."""
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
+    answers: list[SourceTask] = []
     for split in SPLITS:
         lines = read_lines(folder / f"{split}.jsonl", f"GSM8K's {split} questions, one JSON object a line", _FIELDS)
         for number, (where, record) in enumerate(lines):
             marked = re.search(r"####\s*(-?[\d,]*\.?\d+)\s*$", record["answer"])
             if marked is None:
                 raise SourceError(f"{where}: field answer must end in `#### number`, got {record['answer'][-40:]!r}")
+            id, answer = f"gsm8k/{split}/{number}", marked[1].replace(",", "")
             try:
-                tasks.append(_task(split, number, record, marked[1].replace(",", "")))
+                tasks.append(_task(id, split, record, answer))
             except Skip as reason:
-                skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+                left[id] = str(reason)
+                answers.append(answer_alone(id, "number", {"reference": {"answer": answer}}))
+    return LoadReport(tuple(tasks), left, answers=tuple(answers))
 
 
 def gsm8k_origin(question: str) -> str:
@@ -62,7 +64,7 @@ class Piece:
     numbers: tuple[tuple[int, int, Number], ...]
 
 
-def _task(split: str, number: int, record: dict[str, Any], answer: str) -> SourceTask:
+def _task(id: str, split: str, record: dict[str, Any], answer: str) -> SourceTask:
     question = " ".join(record["question"].split())
     if "{" in question:
         raise Skip("braces in the question")
@@ -74,7 +76,7 @@ def _task(split: str, number: int, record: dict[str, Any], answer: str) -> Sourc
         for start, end in sentence_spans(question)
     ]
     asks = len(pieces) - 1 if len(pieces) > 1 and not pieces[-1].numbers else None
-    return word_problem(f"gsm8k/{split}/{number}", question, answer, arithmetic, pieces, asks, split)
+    return word_problem(id, question, answer, arithmetic, pieces, asks, split)
 
 
 def word_problem(

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import inspect
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,13 +27,13 @@ _EXAMPLES = re.compile(
 def load_humaneval(folder: Path) -> LoadReport:
     """The tasks of the file in `folder`; all of them are the benchmark's test problems."""
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
     for where, record in _records(folder):
         try:
             tasks.append(code_task(humaneval_problem(where, record)))
         except Skip as reason:
-            skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+            left[f"humaneval/{record['task_id'].rpartition('/')[2]}"] = str(reason)
+    return LoadReport(tuple(tasks), left)
 
 
 @functools.lru_cache(maxsize=2)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from intentfold.records import canonical_json
-from intentfold.task import SourceTask
+from intentfold.task import AnswerForm, SourceTask
 
 T = TypeVar("T")
 
@@ -26,15 +27,28 @@ class Skip(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The tasks of a benchmark, and how many records made none, by reason.
+    """The tasks of a benchmark, and the records that made none: `left` says of each, by its id, why.
 
     `unverified` are tasks whose consequences nothing can execute: those that only a judge can grade, and those that come
-    with tests but without a solution. No episode is made of them.
+    with tests but without a solution. `answers` are records of which no dialogue can be made, with nothing but their
+    reference, which their grader can check all the same (`sources/gold.py`). No episode is made of either.
     """
 
     tasks: tuple[SourceTask, ...]
-    skipped: Mapping[str, int]
+    left: Mapping[str, str]
     unverified: tuple[SourceTask, ...] = ()
+    answers: tuple[SourceTask, ...] = ()
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """How many records made no task, by reason."""
+        return Counter(self.left.values())
+
+
+def answer_alone(id: str, form: AnswerForm, payload: Mapping[str, Any]) -> SourceTask:
+    """A record of which no dialogue can be made, for its grader alone."""
+    family = id.partition("/")[0]
+    return SourceTask(id, family, id, "", "", (), form, payload)
 
 
 def expect_file(path: Path, what: str) -> Path:

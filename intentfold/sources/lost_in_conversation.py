@@ -10,13 +10,12 @@ HumanEval folder beside it. A code record without a solution is gradable but unv
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from intentfold.sources import shards_actions, shards_code, shards_database, shards_math, shards_summary, shards_table
-from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, read_list
-from intentfold.sources.shards import Shards, shards_of
+from intentfold.sources.loading import LoadReport, Skip, SourceError, answer_alone, checked, read_list
+from intentfold.sources.shards import Shards, shards_of, task_id
 from intentfold.task import SourceTask
 
 READERS: Mapping[str, Callable[[Shards], SourceTask]] = {
@@ -36,7 +35,8 @@ def load_lost_in_conversation(folder: Path) -> LoadReport:
         raise SourceError(f"{folder}: no JSON file; expected lists of sharded records")
     tasks: list[SourceTask] = []
     unverified: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
+    answers: list[SourceTask] = []
     seen: set[str] = set()
     for path in files:
         for number, record in enumerate(read_list(path, "sharded records, a JSON list")):
@@ -45,13 +45,15 @@ def load_lost_in_conversation(folder: Path) -> LoadReport:
             if record["task"] not in READERS:
                 raise SourceError(f"{where}: field task must be one of {sorted(READERS)}, got {record['task']!r}")
             if (identity := f"{record['task']} {record['task_id']}") in seen:
-                skipped["the same record again"] += 1
+                left[f"{identity} at {where}"] = "the same record again"
                 continue
             seen.add(identity)
             try:
                 task = READERS[record["task"]](shards_of(where, record, folder))
             except Skip as reason:
-                skipped[f"{record['task']}: {reason}"] += 1
+                left[(id := task_id(record))] = f"{record['task']}: {reason}"
+                if record["task"] == "math":
+                    answers.append(answer_alone(id, "number", {"reference": {"answer": shards_math.answer_of(where, record)}}))
                 continue
             (tasks if "program" in task.payload else unverified).append(task)
-    return LoadReport(tuple(tasks), dict(skipped), tuple(unverified))
+    return LoadReport(tuple(tasks), left, tuple(unverified), tuple(answers))

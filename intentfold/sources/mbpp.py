@@ -6,7 +6,6 @@ Upstream's splits are by task number: 1 to 10 few-shot prompts, 11 to 510 test, 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,13 @@ _FIELDS = {"task_id": int, "text": str, "code": str, "test_list": list, "test_se
 def load_mbpp(folder: Path) -> LoadReport:
     """The tasks of the file in `folder`; `payload["benchmark_split"]` keeps upstream's split."""
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
     for where, record in read_lines(folder / "mbpp.jsonl", "MBPP's problems, one JSON object a line", _FIELDS):
         try:
             tasks.append(code_task(_problem(where, record)))
         except Skip as reason:
-            skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+            left[f"mbpp/{record['task_id']}"] = str(reason)
+    return LoadReport(tuple(tasks), left)
 
 
 def _problem(where: str, record: Mapping[str, Any]) -> Problem:

@@ -25,7 +25,7 @@ class Shards:
     @property
     def id(self) -> str:
         """The task's id."""
-        return f"lost_in_conversation/{self.record['task_id'].removeprefix('sharded-')}"
+        return task_id(self.record)
 
     def field(self, name: str, kind: type) -> Any:
         """A field of the record; raises `SourceError` where it is missing or of another type."""
@@ -34,6 +34,11 @@ class Shards:
     def beside(self, name: str) -> Path | None:
         """The folder `name` in the record's folder or beside it, if there is one."""
         return next((path for path in (self.folder / name, self.folder.parent / name) if path.is_dir()), None)
+
+
+def task_id(record: Mapping[str, Any]) -> str:
+    """The id of a record's task."""
+    return f"lost_in_conversation/{record['task_id'].removeprefix('sharded-')}"
 
 
 def shards_of(where: str, record: Mapping[str, Any], folder: Path) -> Shards:

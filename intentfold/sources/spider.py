@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -21,13 +20,15 @@ from sqlglot import exp
 
 from intentfold.intent import normalise, slot_text
 from intentfold.sources.builtin.common import make_conclusions, opening
-from intentfold.sources.loading import LoadReport, Skip, SourceError, checked, read_list
+from intentfold.sources.loading import LoadReport, Skip, SourceError, answer_alone, checked, read_list
 from intentfold.sources.spider_parts import Parts, literal_value, take_apart
 from intentfold.sources.spider_schema import Column, Schema, Scope
 from intentfold.sources.values import MOST_VALUES, said
 from intentfold.task import Goal, SourceTask
 
 ENOUGH_DECOYS = 8
+# Nothing to compare an answer with.
+WITHOUT_ROWS = ("no database file", "query fails on the database", "query returns nothing")
 _QUESTION_FIELDS = {"db_id": str, "query": str, "question": str}
 _TABLE_FIELDS = {
     "db_id": str,
@@ -46,7 +47,8 @@ def load_spider(folder: Path) -> LoadReport:
     described = read_tables(folder)
     schemas: dict[str, Schema] = {}
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
+    answers: list[SourceTask] = []
     seen: set[tuple[str, str]] = set()
     with ExitStack() as opened:
         for number, (where, record) in enumerate(questions):
@@ -61,8 +63,11 @@ def load_spider(folder: Path) -> LoadReport:
                     schemas[name] = opened.enter_context(closing(Schema(path, described[name])))
                 tasks.append(_task(number, record, schemas[name], seen))
             except Skip as reason:
-                skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+                left[f"spider/dev/{number}"] = str(reason)
+                if str(reason) not in WITHOUT_ROWS:
+                    payload = {"reference": {"sql": record["query"]}, "database": {"path": str(path)}}
+                    answers.append(answer_alone(f"spider/dev/{number}", "sql", payload))
+    return LoadReport(tuple(tasks), left, answers=tuple(answers))
 
 
 def read_tables(folder: Path) -> dict[str, dict[str, Any]]:

@@ -60,15 +60,15 @@ def load_totto(folder: Path) -> LoadReport:
     if not found:
         raise SourceError(f"{folder}: none of ToTTo's files {list(FILES)} is there")
     tasks: list[SourceTask] = []
-    skipped: Counter[str] = Counter()
+    left: dict[str, str] = {}
     for name in found:
         for where, record in read_lines(folder / name, "ToTTo's examples, one JSON object a line", _FIELDS):
             texts = [checked(where, one, {"final_sentence": str})["final_sentence"] for one in record["sentence_annotations"]]
             try:
                 tasks.append(totto_task(record["example_id"], _table(where, record), texts, FILES[name]))
             except Skip as reason:
-                skipped[str(reason)] += 1
-    return LoadReport(tuple(tasks), dict(skipped))
+                left[f"totto/{record['example_id']}"] = str(reason)
+    return LoadReport(tuple(tasks), left)
 
 
 def _table(where: str, record: Mapping[str, Any]) -> Table:
