@@ -21,7 +21,7 @@ from intentfold.construct.audit import audit_turn, edit_turns, recover, same_goa
 from intentfold.construct.wording import bank
 from intentfold.metrics.audit import Assessed, read_judgements
 from intentfold.metrics.audit_page import audit_page
-from intentfold.metrics.audit_report import Recovery, audit_report, case, judge_turns, judge_recovery, report_text
+from intentfold.metrics.audit_report import Recovery, audit_report, case, judge_recovery, judge_turns, report_text
 from intentfold.records import canonical_json, content_hash, read_jsonl, write_jsonl, write_text
 from intentfold.runtime.backends import Model
 from intentfold.runtime.roles import BackendError

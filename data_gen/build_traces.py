@@ -2,7 +2,9 @@
 
     python data_gen/build_traces.py --config configs/data_gen/build_traces/demo.yaml
 
-Killed and started again it goes on where it was and ends with the same bytes.
+Killed and started again it goes on where it was and ends with the same bytes. Served models may take a task apart, propose
+what goes stale and word the user's turns (`cast`): what they propose is executed by the grader, what fails that stands in
+rejected.jsonl with its reason, their answers are journaled, and failed requests are counted in failures.json.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from pathlib import Path
 from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
-from intentfold.construct.build import Plan, Source, build_shard, merge, shards
+from intentfold.construct.build import Plan, Source, build_shard, failed_requests, merge, shards
+from intentfold.construct.cast import SCRIPTED, Cast
 from intentfold.construct.episode import DEFAULT_STYLE, Style
 from intentfold.construct.splits import POOLS
+from intentfold.records import canonical_json, write_text
+from intentfold.runtime.roles import BackendError
 from intentfold.sources.real import LOADERS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
@@ -42,6 +47,7 @@ class Arguments:
         every_load: build each task at every load instead
         style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
         leak_budget: largest share of a held-out split that may be left out because the training part gives it away
+        cast: served models in the roles of the build: decomposer, proposer, simulator (see Cast); scripted by default
         seed: seed of tasks and dialogues
         workers: worker processes, 0 for one a core
     """
@@ -57,6 +63,7 @@ class Arguments:
     every_load: bool = False
     style: Style = DEFAULT_STYLE
     leak_budget: float = 0.05
+    cast: Cast = SCRIPTED
     seed: int = 0
     workers: int = 0
 
@@ -91,21 +98,38 @@ def main(argv: list[str] | None = None) -> None:
     if (args.out / "report.json").exists():
         print(f"{args.out} is complete")
         return
+    if missing := args.cast.missing():
+        raise SystemExit(f"cast: {missing}")
     record_run(args.out, args)
     sources = [Source(name, count) for name, count in sorted(args.families.items())]
     sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style, args.leak_budget)
+    chosen = (
+        tuple(args.held_out_families),
+        args.pool,
+        args.pool_tasks,
+        args.every_load,
+        args.data,
+        args.style,
+        args.leak_budget,
+        args.cast,
+    )
     plan = Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)
     workers = args.workers or len(os.sched_getaffinity(0))
     started, built = time.monotonic(), 0
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        jobs = [pool.submit(build_shard, plan, shard, folder) for shard in shards(plan)]
-        for job in tqdm(as_completed(jobs), total=len(jobs), desc="shards"):
-            built += job.result()
+    try:
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+            jobs = [pool.submit(build_shard, plan, shard, folder) for shard in shards(plan)]
+            for job in tqdm(as_completed(jobs), total=len(jobs), desc="shards"):
+                built += job.result()
+    except BackendError as error:
+        raise SystemExit(f"a model does not answer: {error}; what was answered is kept, run again to go on") from error
     minutes = (time.monotonic() - started) / 60
     report = merge(plan, folder, args.out)
+    if not args.cast.scripted:
+        write_text(args.out / "failures.json", canonical_json(failed_requests(plan, args.out)) + "\n")
+        print(f"proposals of models: {report['construction']}")
     shutil.rmtree(folder)
     for split, counts in report["counts"].items():
         print(f"{split}: {sum(counts.values())} episodes {counts}")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
+from intentfold.construct.cast import SCRIPTED, Built, Cast, Construction, Wanted, build_together, shares
 from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
+from intentfold.construct.proposing import Rejected
 from intentfold.construct.splits import in_pool, split_of
 from intentfold.construct.stale import Unbuildable
 from intentfold.records import RECORD, canonical_json, read_jsonl, write_jsonl, write_text
+from intentfold.runtime.serving import Failures, bill
 from intentfold.sources.real import load
 from intentfold.sources.registry import builtin_task
 from intentfold.task import SourceTask
@@ -47,6 +51,7 @@ class Plan:
     data: Path | None = None
     style: Style = DEFAULT_STYLE
     leak_budget: float = 0.05
+    cast: Cast = SCRIPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +89,45 @@ def build_shard(plan: Plan, shard: Shard, folder: Path) -> int:
     target = folder / f"{shard.number:05d}.jsonl"
     if target.exists():
         return 0
-    episodes: list[Episode] = []
-    left: list[Left] = []
-    for index in range(shard.first, shard.last):
-        task = _task(plan, shard.source, index)
-        if task is None:
-            continue
-        split = _split(plan, task)
-        if split is None:
-            continue
-        for stale_load in plan.loads if plan.every_load else plan.loads[index % len(plan.loads) :][:1]:
-            try:
-                episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
-            except Unbuildable as reason:
-                left.append(Left(task.id, task.family, str(reason)))
+    wanted = list(_wanted(plan, shard))
+    built = _scripted(plan, wanted) if plan.cast.scripted else _played(plan, shard, wanted, folder.parent)
+    episodes = [episode for episode in built.episodes if isinstance(episode, Episode)]
+    left = [
+        Left(one.task.id, one.task.family, reason)
+        for one, reason in zip(wanted, built.episodes, strict=True)
+        if isinstance(reason, str)
+    ]
     write_jsonl(folder / f"{shard.number:05d}.left.jsonl", left)
+    if not plan.cast.scripted:
+        write_jsonl(folder / f"{shard.number:05d}.rejected.jsonl", built.rejected)
+        write_jsonl(folder / f"{shard.number:05d}.construction.jsonl", [built.construction])
     write_jsonl(target, episodes)
     return len(episodes)
+
+
+def _wanted(plan: Plan, shard: Shard) -> Iterator[Wanted]:
+    for index in range(shard.first, shard.last):
+        task = _task(plan, shard.source, index)
+        split = None if task is None else _split(plan, task)
+        if task is not None and split is not None:
+            for stale_load in plan.loads if plan.every_load else plan.loads[index % len(plan.loads) :][:1]:
+                yield Wanted(task, stale_load, split, WORDING_OF[split])
+
+
+def _scripted(plan: Plan, wanted: Sequence[Wanted]) -> Built:
+    episodes: list[Episode | str] = []
+    for one in wanted:
+        try:
+            episodes.append(build_episode(one.task, one.load, one.split, one.wording, plan.seed, style=plan.style))
+        except Unbuildable as reason:
+            episodes.append(str(reason))
+    return Built(episodes)
+
+
+def _played(plan: Plan, shard: Shard, wanted: Sequence[Wanted], out: Path) -> Built:
+    failures = Failures(out / "failures" / f"{shard.number:05d}.jsonl")
+    name = f"{shard.source.name}-{shard.first}"
+    return build_together(wanted, plan.cast, plan.style, plan.seed, out / "completions", name, failures)
 
 
 def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
@@ -162,9 +189,27 @@ def merge(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
         by_split[split] = kept
     for split, episodes in by_split.items():
         write_jsonl(out / f"{split}.jsonl", episodes)
-    report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
+    report: dict[str, Any] = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
+    if not plan.cast.scripted:
+        report["construction"] = _construction(plan, folder, out)
     write_text(out / "report.json", canonical_json(report) + "\n")
     return report
+
+
+def _construction(plan: Plan, folder: Path, out: Path) -> dict[str, Any]:
+    """What models proposed, how much of it was accepted, and what it took; what was rejected goes to rejected.jsonl."""
+    done = [read_jsonl(folder / f"{shard.number:05d}.construction.jsonl", Construction)[0] for shard in shards(plan)]
+    rejected = [one for shard in shards(plan) for one in read_jsonl(folder / f"{shard.number:05d}.rejected.jsonl", Rejected)]
+    write_jsonl(out / "rejected.jsonl", rejected)
+    counts = sum((Counter(one.counts) for one in done), Counter[str]())
+    usage = bill([one.used for one in done], plan.cast.serving.prices)
+    return {"accepted": shares(counts), "counts": dict(sorted(counts.items())), "usage": usage}
+
+
+def failed_requests(plan: Plan, out: Path) -> dict[str, int]:
+    """Requests that failed so far, of every run of this build, by role and kind."""
+    found = [Failures(out / "failures" / f"{shard.number:05d}.jsonl").counts() for shard in shards(plan)]
+    return dict(sorted(sum(found, Counter[str]()).items()))
 
 
 def _pool_of(plan: Plan, episodes: list[Episode]) -> list[Episode]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from intentfold.codec.edits import encode_edits
 from intentfold.codec.state import state_lines
-from intentfold.dialogue import Turn
 from intentfold.intent import IntentState, normalise
 from intentfold.metrics.audit import Assessed, agreement, pass_shares
 from intentfold.metrics.audit_page import Case
