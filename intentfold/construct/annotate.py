@@ -86,7 +86,7 @@ def own_episode(
 ) -> Episode:
     """The annotated conversation as an episode for trackers. A greeting of the agent before the user's first turn is left out."""
     turns, state = [], IntentState()
-    replies = [reply for reply, _ in conversation.exchanges][1:] + [""]
+    replies = [*[reply for reply, _ in conversation.exchanges][1:], ""]
     for (_, user), some, reply in zip(conversation.exchanges, edits, replies, strict=True):
         state = fold(state, some)
         turns.append(EpisodeTurn(user, some, state, tuple(sorted({edit.op.lower() for edit in some}) or ("chat",)), reply))

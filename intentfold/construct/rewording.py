@@ -26,10 +26,12 @@ _TAKING_BACK = re.compile(
     r"|(?:take|put|go|bring|change|turn|switch)\w* (?:\w+ ){0,3}back|back to|previous|earlier|again|after all|instead)\b"
 )
 _RANKED = {
-    "must": re.compile(r"\b(must\w*|need\w*|required?|requirement|essential|mandatory|compulsory|vital|crucial|non-negotiable|has to|have to"
+    "must": re.compile(r"\b(must\w*|need\w*|required?|requirement|essential|mandatory|compulsory|vital|crucial"
+                       r"|non-negotiable|has to|have to"
                        r"|absolute\w*|strict\w*|binding|obligatory|no exceptions?|critical|firm)\b"),
     "preferred": re.compile(r"\b(prefer\w*|favou?r\w*|ideal\w*|rather|would like|desirable|if possible|wish\w*|fond)\b"),
-    "optional": re.compile(r"\b(option\w*|nice to have|bonus|perk|luxury|frill|not (?:necessary|important|needed|essential)|if it'?s easy"
+    "optional": re.compile(r"\b(option\w*|nice to have|bonus|perk|luxury|frill|if it'?s easy"
+                           r"|not (?:necessary|important|needed|essential)"
                            r"|no big deal|don'?t mind|doesn'?t matter|extra|little difference|skip\w*|leave)\b"),
 }  # fmt: skip
 _BARE = ("yes", "no", "true", "false", "on", "off", "none")

@@ -60,7 +60,7 @@ def judge_turns(sample: Sample, model: Model, serving: Serving, out: Path, failu
 def judge_recovery(
     episodes: Sequence[Episode], model: Model, serving: Serving, out: Path, failures: Failures, ledger: Ledger
 ) -> list[Recovery]:
-    """Whether the judge, who sees the dialogue and the task's names, writes down the annotated final goals. Raises `BackendError`."""
+    """Whether the judge, who sees dialogue and names, writes down the annotated final goals. Raises `BackendError`."""
     judge = serve(model, "judge", serving, out / "recovery.jsonl", failures, Recovered)
     names = [sorted({*e.task.payload.get("parameters", {}), *(g.slot for g in e.task.goals if g.slot)}) for e in episodes]
     prompts = [recovery_prompt(e.drift(), some) for e, some in zip(episodes, names, strict=True)]
@@ -156,8 +156,8 @@ def report_text(report: Mapping[str, Any]) -> str:
         [
             Heading("Audit of simulated dialogues", 1),
             Text(
-                f"{report['turns']} edit turns of {report['episodes']} episodes, sample {report['sample']}; 95% intervals clustered by "
-                "source task. What an auditor gave no verdict on counts as not passed."
+                f"{report['turns']} edit turns of {report['episodes']} episodes, sample {report['sample']}; 95% intervals "
+                "clustered by source task. What an auditor gave no verdict on counts as not passed."
             ),
             Table(("auditor", *RUBRIC), tuple(rows)),
             Table(("family", "auditor", *RUBRIC), tuple(by_family)),

@@ -12,10 +12,11 @@ from intentfold.intent import IntentState
 from intentfold.records import RECORD
 
 SYSTEM = (
-    "You keep the list of what a user wants from an assistant. Write the changes that the user's last turn makes to the list, and no "
-    "others. A change is one line: `SET name: value` for a requirement that is new or has a new value, `DELETE name` for one that is "
-    "withdrawn, `REPRIORITIZE name: must`, `preferred` or `optional`. Take names that stand on the list as they are; take values as "
-    "they were said. With each change goes a quote: the words of the user's last turn that say so, to the letter. Answer with one "
+    "You keep the list of what a user wants from an assistant. Write the changes that the user's last turn makes to the list, "
+    "and no others. A change is one line: `SET name: value` for a requirement that is new or has a new value, `DELETE name` for "
+    "one that is withdrawn, `REPRIORITIZE name: must`, `preferred` or `optional`. Take names that stand on the list as they are; "
+    "take values as they were said. With each change goes a quote: the words of the user's last turn that say so, to the letter. "
+    "Answer with one "
     'JSON object: {"edits": [{"line": "…", "quote": "…"}]}; an empty list where nothing changes.'
 )
 _CONTENT = "The list:\n{state}\n\nAssistant: {reply}\nUser: {user}{refused}"

@@ -12,12 +12,12 @@ from intentfold.records import RECORD
 # What is asked about the user's last turn (IntentFlux: fidelity and coherence of simulated dialogues).
 RUBRIC = {
     "fidelity": "The user's last turn says the scheduled changes and no others, and respects the requirements that stay active.",
-    "coherence": "Its references resolve, it is consistent with the active requirements, and it follows from what was said before.",
+    "coherence": "Its references resolve, it is consistent with what is active, and it follows from what was said before.",
 }
 JUDGE = (
     "You audit a simulated user. Answer two questions about the user's last turn.\n"
     + "\n".join(f"{aspect}: {question}" for aspect, question in RUBRIC.items())
-    + '\nAnswer with one JSON object: {"fidelity": true or false, "coherence": true or false, "reason": "what is wrong, or empty"}.'
+    + '\nAnswer with one JSON object: {"fidelity": true or false, "coherence": true or false, "reason": "what is wrong"}.'
 )
 _JUDGE = "Dialogue:\n{dialogue}\nActive before the last turn:\n{state}\n\nScheduled changes of the last turn:\n{edits}"
 RECOVER = (

@@ -10,18 +10,21 @@ from intentfold.dialogue import Dialogue, Turn
 from intentfold.records import RECORD
 
 DECOMPOSE = (
-    "Take a request apart into its atomic requirements: one for every name of the list that the request speaks of, with the value "
-    "exactly as the request has it, and the words of the request that say so as a quote. Answer with one JSON object: "
+    "Take a request apart into its atomic requirements: one for every name of the list that the request speaks of, with the "
+    "value exactly as the request has it, and the words of the request that say so as a quote. Answer with one JSON object: "
     '{"requirements": [{"name": "…", "value": "…", "quote": "…"}]}.'
 )
 _DECOMPOSE = "Names:\n{names}\n\nRequest: {request}{refused}"
 PROPOSE = (
     "A user will change their mind. Propose what they may want for a while and give up later. Variants: another value for one of "
-    "their requirements, plausible, of the same type, and different from the one they have. Decoys: a requirement that they do not "
-    "have, with one of the extra names. Obeying a proposal must change the right answer. Answer with one JSON object: "
+    "their requirements, plausible, of the same type, and different from the one they have. Decoys: a requirement that they do "
+    "not have, with one of the extra names. Obeying a proposal must change the right answer. Answer with one JSON object: "
     '{"variants": [{"name": "…", "value": "…"}], "decoys": [{"name": "…", "value": "…"}]}; values are strings.'
 )
-_PROPOSE = "Request: {request}\nRequirements:\n{goals}\nNames:\n{names}\nExtra names:\n{extra}\n\nPropose {variants} variants and {decoys} decoys.{refused}"
+_PROPOSE = (
+    "Request: {request}\nRequirements:\n{goals}\nNames:\n{names}\nExtra names:\n{extra}\n\n"
+    "Propose {variants} variants and {decoys} decoys.{refused}"
+)
 _REFUSED = "\nThese were refused:\n{refused}"
 
 

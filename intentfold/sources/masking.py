@@ -1,9 +1,10 @@
 """Masking personal data in people's own conversations, by patterns.
 
 Covered: e-mail addresses, web addresses with a user name or a query, payment cards (13 to 19 digits with a valid Luhn sum),
-IBANs (valid ISO 13616 check digits), phone numbers (a leading + or 0, or in a US pattern; 7 to 15 digits), IPv4 and IPv6 addresses, and
-US social security numbers. Names, postal addresses, dates of birth and customer numbers have no pattern and are **not** covered.
-A value gets one placeholder, such as `[email 1]`, wherever it stands in a conversation, so that what refers to it still does.
+IBANs (valid ISO 13616 check digits), phone numbers (a leading + or 0, or in a US pattern; 7 to 15 digits), IPv4 and IPv6
+addresses, and US social security numbers. Names, postal addresses, dates of birth and customer numbers have no pattern and are
+**not** covered. A value gets one placeholder, such as `[email 1]`, wherever it stands in a conversation, so that what refers to
+it still does.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ PATTERNS: dict[str, tuple[re.Pattern[str], Callable[[str], bool]]] = {
     "iban": (re.compile(rf"{_START}[A-Za-z]{{2}}\d{{2}}(?: ?[A-Za-z0-9]){{11,30}}{_END}"), _iban),
     "card": (re.compile(rf"{_START}\d(?:[ -]?\d){{12,18}}{_END}"), _luhn),
     "social security number": (re.compile(rf"{_START}\d{{3}}-\d{{2}}-\d{{4}}{_END}"), _any),
-    "ip address": (re.compile(rf"{_START}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}}){_END}"), _address),
+    "ip address": (
+        re.compile(rf"{_START}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}}){_END}"),
+        _address,
+    ),
     "phone": (
         re.compile(
             rf"{_START}(?:\+\d{{1,3}}[ .-]?(?:\(\d{{1,4}}\)[ .-]?)?\d(?:[ ./-]?\d){{4,13}}|0\d{{1,4}}[ /-]?\d(?:[ /-]?\d){{4,10}}"

@@ -83,13 +83,17 @@ def test_a_reply_is_leant_on() -> None:
 # What is planted, and what must be found of it.
 FAULTS = {
     "a wrong value said": ([("Jot down Faro under destination city", [PORTO], "")], ("fidelity", "wrong value")),
-    "an extra edit": ([("Jot down Porto under destination city. In addition, meal => vegan", [PORTO], "")], ("fidelity", "extra edit")),
+    "an extra edit": (
+        [("Jot down Porto under destination city. In addition, meal => vegan", [PORTO], "")], ("fidelity", "extra edit"),
+    ),
     "a missing edit": ([("Jot down Porto under destination city", [PORTO, MEAL], "")], ("fidelity", "missing edit")),
     "another item withdrawn": (
         [BOTH, ("there's no requirement on the destination city any longer", [Edit("DELETE", id=2)], "")],
         ("fidelity", "missing edit"),
     ),
-    "more words in the value": ([("Jot down Porto and a dragon under destination city", [PORTO], "")], ("fidelity", "wrong value")),
+    "more words in the value": (
+        [("Jot down Porto and a dragon under destination city", [PORTO], "")], ("fidelity", "wrong value"),
+    ),
     "words after the clause": (
         [("Jot down Porto under destination city, and a dragon", [PORTO], "")], ("fidelity", "words that say nothing known"),
     ),
@@ -106,7 +110,9 @@ FAULTS = {
         [("Jot down Porto under destination city. In addition, please present it this way: in verse", [PORTO], "")],
         ("fidelity", "extra edit"),
     ),
-    "an ordinal without a list": ([OPENING, ("wipe the second line", [Edit("DELETE", id=1)], "")], ("coherence", "dangling reference")),
+    "an ordinal without a list": (
+        [OPENING, ("wipe the second line", [Edit("DELETE", id=1)], "")], ("coherence", "dangling reference"),
+    ),
     "an ordinal beyond the list": (
         [(*BOTH[:2], recap()), ("wipe the third line", [Edit("DELETE", id=2)], "")], ("coherence", "dangling reference"),
     ),
@@ -126,7 +132,8 @@ FAULTS = {
         [(*OPENING[:2], recap()), ("jot down vegan under meal", [MEAL], "")], ("coherence", "contradicts the active state"),
     ),
     "a reply of no known kind": (
-        [(*OPENING[:2], "Dragons ahoy."), ("jot down vegan under meal", [MEAL], "")], ("coherence", "reply that says nothing known"),
+        [(*OPENING[:2], "Dragons ahoy."), ("jot down vegan under meal", [MEAL], "")],
+        ("coherence", "reply that says nothing known"),
     ),
     "the turn before once more": ([OPENING, ("I need a flight. " + OPENING[0], [], "")], ("coherence", "does not flow")),
     "silence": ([OPENING, (" ", [MEAL], "")], ("coherence", "does not flow")),

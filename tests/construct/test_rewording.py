@@ -49,8 +49,8 @@ WORDINGS = [
     ("The destination city is a must.", [MUST], "It is absolutely essential.", "does not point at 'destination city'"),
     ("Lounge access: yes.", [Edit("ADD", slot="lounge access", value="yes")], "Yes!", "does not say what 'yes' is about"),
     ("Yes please.", [Edit("ADD", slot="lounge access", value="yes")], "Sure, yes.", ""),
-    ("Each of the 4 boxes holds a pair of shoes is void.", [Edit("DELETE", id=3)], "Strike that the 4 boxes hold shoes in pairs.", ""),
-    ("Note: 7 cats sleep on the sofa", [Edit("ADD", text="7 cats sleep on the sofa")], "There are cats on the sofa.", "leaves out"),
+    ("Each of the 4 boxes holds a pair of shoes is void.", [Edit("DELETE", id=3)], "Strike that the 4 boxes hold shoes.", ""),
+    ("Note: 7 cats sleep on the sofa", [Edit("ADD", text="7 cats sleep on the sofa")], "Cats are on the sofa.", "leaves out"),
     ("So, the total is 12.", [Edit("ADD", kind="conclusion", slot="total", value="12", depends_on=(2,))], "So be it.", ""),
 ]  # fmt: skip
 

@@ -111,8 +111,11 @@ class Annotator:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.wrong = [
-            "no JSON", '{"edits": [{"line": "SET city: Oslo", "quote": "Porto"}]}', '{"edits": [{"line": "SET city: Porto", "quote": "Faro"}]}',
-            '{"edits": [{"line": "DELETE meal", "quote": "Porto"}]}', '{"edits": [{"line": "ADD conclusion x: Porto", "quote": "Porto"}]}',
+            "no JSON",
+            '{"edits": [{"line": "SET city: Oslo", "quote": "Porto"}]}',
+            '{"edits": [{"line": "SET city: Porto", "quote": "Faro"}]}',
+            '{"edits": [{"line": "DELETE meal", "quote": "Porto"}]}',
+            '{"edits": [{"line": "ADD conclusion x: Porto", "quote": "Porto"}]}',
         ]  # fmt: skip
 
     def __call__(self, body) -> str:

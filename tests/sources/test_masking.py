@@ -24,7 +24,8 @@ MASKED = [
 ]
 KEPT = [
     "Order 4111111111111112 has 16 digits and a wrong sum.", "AB12 CDEF GHIJ KLMN is no account.", "At 10:30:15 on 2024-05-01.",
-    "Room 1204, 3 guests, 1,250.00 euros", "Version 1.2.3.4567", "999.999.999.999", "list[::2]", "https://host.example/page", "@home",
+    "Room 1204, 3 guests, 1,250.00 euros", "Version 1.2.3.4567", "999.999.999.999", "list[::2]", "https://host.example/page",
+    "@home",
     "2023 2024 2025", "page 12-34-56",
 ]  # fmt: skip
 
