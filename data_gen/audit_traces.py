@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.audit import audit_turn, edit_turns, recover, same_goals
+from intentfold.construct.planting import PLANTERS
 from intentfold.construct.wording import bank
 from intentfold.metrics.audit import Assessed, read_judgements
 from intentfold.metrics.audit_page import audit_page
@@ -38,6 +39,7 @@ class Arguments:
         out: folder that is made
         turns: how many edit turns are sampled, all for 0
         page_turns: how many of them people are shown
+        planted: in how many of them faults are planted, one of each kind, to tell what share the scripted audit finds
         scripted: audit by the wording bank; false for dialogues that a model worded, which it cannot read
         judge: a served model that judges by the same rubric, and recovers the final intent
         serving: how it is asked
@@ -50,6 +52,7 @@ class Arguments:
     out: Path
     turns: int = 1000
     page_turns: int = 60
+    planted: int = 0
     scripted: bool = True
     judge: Model | None = None
     serving: Serving = DEFAULT_SERVING
@@ -58,14 +61,16 @@ class Arguments:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.turns, self.page_turns) < 0:
-            raise ValueError(f"turns and page_turns must be at least 0, got {self.turns}, {self.page_turns}")
+        if min(self.turns, self.page_turns, self.planted) < 0:
+            raise ValueError(
+                f"turns, page_turns and planted must be at least 0, got {self.turns}, {self.page_turns}, {self.planted}"
+            )
         if not self.scripted and self.judge is None:
             raise ValueError("judge: dialogues that are not scripted need one")
         if unknown := sorted(set(self.least) - {"fidelity", "coherence"}):
             raise ValueError(f"least: unknown {unknown}, expected fidelity, coherence")
-        if self.least and not self.scripted:
-            raise ValueError("least: holds for the scripted audit, which is not made")
+        if (self.least or self.planted) and not self.scripted:
+            raise ValueError("least and planted: hold for the scripted audit, which is not made")
         check_served({"judge": self.judge}, self.serving)
 
 
@@ -97,6 +102,13 @@ def main(argv: list[str] | None = None) -> None:
             recovered["scripted"].append(
                 Recovery(episode.id, same_goals(recover(episode, bank(episode.wording)), episode.final_state))
             )
+    planted: dict[str, list[bool]] = {}
+    for episode, t in tqdm(sample[: args.planted], desc="planted"):
+        for kind, plant in PLANTERS.items():
+            words = bank(episode.wording)
+            bad = plant(episode, t, words, random.Random(f"{args.seed}/{kind}/{episode.id}/{t}"))
+            if bad is not None:
+                planted.setdefault(kind, []).append(bool(audit_turn(bad, t, words).faults))
     failures, ledger = Failures(args.out / "failures.jsonl"), Ledger()
     if args.judge is not None:
         try:
@@ -114,6 +126,7 @@ def main(argv: list[str] | None = None) -> None:
     write_text(args.out / "page.html", audit_page(name, [case(episode, t) for episode, t in shown]))
     usage = bill([ledger.used], args.serving.prices)
     report = audit_report(name, sample, assessed, recovered, findings, usage, dict(failures.counts()))
+    report["planted"] = {kind: [sum(found), len(found)] for kind, found in planted.items()}
     write_text(args.out / "report.md", report_text(report))
     write_text(args.out / "report.json", canonical_json(report) + "\n")
     print(report_text(report))

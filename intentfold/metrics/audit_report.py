@@ -152,6 +152,8 @@ def report_text(report: Mapping[str, Any]) -> str:
     ]
     recovery = [(reader, _interval(one["whole"]), str(one["assessed"])) for reader, one in report["recovery"].items()]
     faults = [(kind, str(count)) for kind, count in report["faults"].items()] or [("none", "0")]
+    planted = tuple((kind, str(found), str(count)) for kind, (found, count) in report["planted"].items())
+    planted = planted or (("none was planted", "", ""),)
     return to_markdown(
         [
             Heading("Audit of simulated dialogues", 1),
@@ -167,6 +169,7 @@ def report_text(report: Mapping[str, Any]) -> str:
             Table(("auditors", "aspect", "same verdict", "kappa"), tuple(together) or (("one auditor alone", "", "", ""),)),
             Heading("Faults found by the scripted audit"),
             Table(("kind", "turns"), tuple(faults)),
+            Table(("planted fault", "found", "planted"), planted),
             Text(f"Turns whose words can as well be read to another end: {report['ambiguous']}."),
             Text(f"Usage of models: {report['usage'] or 'none'}; failed requests: {report['failures'] or 'none'}."),
         ]

@@ -49,7 +49,8 @@ def test_auditors_stand_side_by_side(episodes: tuple[Path, list[Episode]], tmp_p
     path, built = episodes
     assert sum(len(edit_turns(episode)) for episode in built) >= 8
     with chat_server(judge) as (url, requests):
-        flags = ("--judge", json.dumps({"kind": "openai", "base_url": url, "model": "m"}), "--page_turns", "2")
+        model = json.dumps({"kind": "openai", "base_url": url, "model": "m"})
+        flags = ("--judge", model, "--page_turns", "2", "--planted", "5")
         first = audit(path, tmp_path, *flags)
         asked = len(requests)
         turns = [json.loads(line)["turn"] for line in (tmp_path / "findings.jsonl").read_text().splitlines()][:8]
@@ -65,6 +66,9 @@ def test_auditors_stand_side_by_side(episodes: tuple[Path, list[Episode]], tmp_p
     assert (scripted["fidelity"]["passed"]["mean"], scripted["coherence"]["passed"]["mean"]) == (1.0, 1.0)
     assert served["coherence"]["passed"]["mean"] == 0.0
     assert served["fidelity"]["passed"]["mean"] == served["fidelity"]["assessed"] / 8 < 1
+    assert set(report["planted"]) >= {"wrong value", "scheduled, not said", "state out of step"}
+    assert all(found == count for found, count in report["planted"].values()), report["planted"]
+    assert report["planted"]["scheduled, not said"] == [5, 5]
     assert report["auditors"]["mine (me)"]["coherence"]["passed"]["n"] == 2
     assert report["agreement"]["mine (me) and scripted"]["coherence"]["same"]["mean"] == 0.5
     assert report["recovery"]["scripted"]["whole"]["mean"] == 1.0

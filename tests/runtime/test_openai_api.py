@@ -70,7 +70,7 @@ def test_answers_of_a_shape_are_read_or_refused() -> None:
     assert read_structured(Proposal, Completion('```json\n{"name": "a", "value": "b"}\n```', 1, 1, True)) == Proposal("a", "b")
     for text, stopped, reason in [
         ('{"name": "a", "value": "b"}', False, "cut off after 7 tokens"), ("} {", True, "expected a JSON object"),
-        ('{"name": "a"}', True, "field value: Field required"), ('{"name": "a", "value": 3}', True, "field value: .* got 3"),
+        ('{"name": "a"}', True, "field value: Field required"), ('{"name": "a", "value": 3}', True, "field value: .* got .3"),
         ('{"name": "a", "value": "b", "x": 1}', True, "field x"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=reason):
