@@ -173,7 +173,7 @@ def _given(item: IntentItem, value: str) -> list[Edit]:
     """The edit that gives an item this value, or these words; none where it reads so already."""
     if normalise(value) == normalise(item.value or item.text):
         return []
-    return [Edit("REPLACE", id=item.id, **({"text": value} if item.slot is None else {"value": value}))]
+    return [Edit("REPLACE", id=item.id, text=value) if item.slot is None else Edit("REPLACE", id=item.id, value=value)]
 
 
 def _reprioritised(item: IntentItem, priority: str | None) -> list[Edit]:

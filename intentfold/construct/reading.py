@@ -79,14 +79,17 @@ def _bodies(text: str, bank: Bank) -> Iterator[str]:
     yield from sorted(body for body in bodies if body)
 
 
-def _clauses(body: str, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, tuple[Said, ...]]]:
+Costed = tuple[int, tuple[Said, ...]]
+
+
+def _clauses(body: str, bank: Bank, slots: tuple[str, ...]) -> list[Costed]:
     """The cheapest sequences of clauses that make up the whole body, with their cost."""
     joins = [(m.start(), m.end()) for joiner in _plain(bank, "joiner") for m in re.finditer(re.escape(joiner), body)]
-    memo: dict[int, list[tuple[int, tuple[Said, ...]]]] = {}
+    memo: dict[int, list[Costed]] = {}
 
-    def from_here(start: int) -> list[tuple[int, tuple[Said, ...]]]:
+    def from_here(start: int) -> list[Costed]:
         if start not in memo:
-            found = [(cost, (said,)) for cost, said in _one(body[start:], bank, slots, first=start == 0)]
+            found: list[Costed] = [(cost, (said,)) for cost, said in _one(body[start:], bank, slots, first=start == 0)]
             for begin, end in joins:
                 if begin > start and end < len(body):
                     heads = _one(body[start:begin], bank, slots, first=start == 0)

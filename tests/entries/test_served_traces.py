@@ -94,9 +94,12 @@ def test_behind_a_faulty_server_nothing_is_lost_or_doubled_and_every_failure_is_
 
     players = Players(PLAN)
     with serving(players) as upstream, faulty(upstream, fault) as proxy:
-        build(proxy.url, tmp_path / "out")
-        did = proxy.did
-    assert left(tmp_path / "out") == left(whole[0])
+        build(proxy.url, tmp_path / "out", cache=str(tmp_path / "cache"))
+        did, asked = proxy.did.copy(), players.asked.copy()
+        # Another build of the same asks nothing that stands in the cache, and has the same bill.
+        build(proxy.url, tmp_path / "again", cache=str(tmp_path / "cache"))
+        assert players.asked == asked
+    assert left(tmp_path / "out") == left(tmp_path / "again") == left(whole[0])
     counted = {
         kind: sum(n for what, n in json.loads((tmp_path / "out/failures.json").read_text()).items() if what.endswith(f": {kind}"))
         for kind in ("429", "500", "broken JSON", "RemoteProtocolError")
@@ -137,7 +140,7 @@ def test_what_is_never_accepted_leaves_the_task_out_or_is_scripted_by_config(tmp
     players = Players(PLAN)
     players.stubborn = True
     with serving(players) as url:
-        cast = {"attempts": 2, "decomposer": None, "simulator": None}
+        cast = {"attempts": 2, "decomposer": None, "simulator": None, "serving": {"structured": "none"}}
         build(url, tmp_path / "none", **cast)
         build(url, tmp_path / "some", scripted_fallback=True, **cast)
     none, some = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("none", "some"))
@@ -146,6 +149,7 @@ def test_what_is_never_accepted_leaves_the_task_out_or_is_scripted_by_config(tmp
     assert len(episodes(tmp_path / "some")) == 8
     assert some["construction"]["counts"]["proposer: scripted instead"] == sum(2 * e.load for e in episodes(tmp_path / "some"))
     assert none["construction"]["accepted"] == {"proposer": 0.0}
+    assert set(players.formats) == {"proposer None"}
 
 
 def test_a_server_that_stays_away_ends_the_run_and_says_so(tmp_path: Path) -> None:
