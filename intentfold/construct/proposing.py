@@ -23,6 +23,7 @@ from intentfold.intent import normalise
 from intentfold.prompts.construction import Decomposition, Proposal, Proposals, decomposition_prompt, proposal_prompt
 from intentfold.records import RECORD
 from intentfold.runtime.executor import resolve
+from intentfold.runtime.roles import Prompt
 from intentfold.runtime.structured import read_structured
 from intentfold.task import Goal, SourceTask
 
@@ -121,36 +122,25 @@ def proposed(
 
     What is short after `attempts` rounds is taken from `scripted`, and counted; without, the task is given up.
     """
-    goals = [goal for goal in task.goals if goal.kind == "goal"]
-    names = {id: name for goal in goals for id, name in [(goal.id, parameter_of(task, goal)[0])] if name is not None}
+    sieve = _Sieve(task, notes, grader)
     variants: list[tuple[str, Goal]] = []
     decoys: list[Goal] = []
-    refused: list[str] = []
     for _ in range(attempts):
-        short = load - len(variants), load - len(decoys)
-        if max(short) <= 0:
+        short = max(0, load - len(variants)), max(0, load - len(decoys))
+        if not any(short):
             break
-        extra = [name for name in _extra(task, goals) if name not in {goal.slot or goal.id for goal in decoys}]
-        prompt = proposal_prompt(
-            request,
-            [f"{names[goal.id]}: {goal.text if goal.slot is None else goal.value}" for goal in goals if goal.id in names],
-            [_described(task, name) for name in names.values()],
-            [_described(task, name) for name in extra],
-            (OFFERED * max(0, short[0]), OFFERED * max(0, short[1])),
-            refused[-SHOWN_REFUSED:],
-        )
-        answer = yield Ask("proposer", prompt)
+        answer = yield Ask("proposer", sieve.question(request, short, decoys))
         try:
             offer = read_structured(Proposals, answer)
         except ValueError as reason:
-            refused.append(notes.reject("proposer", answer.text, str(reason)))
+            sieve.refuse(answer.text, str(reason))
             continue
         for one in _spread(offer.variants):
-            if len(variants) < load:
-                _try_variant(task, one, names, variants, refused, notes, grader)
+            if len(variants) < load and (variant := sieve.variant(one, variants)) is not None:
+                variants.append(variant)
         for one in _spread(offer.decoys):
-            if len(decoys) < load:
-                _try_decoy(task, one, extra, decoys, refused, notes, grader)
+            if len(decoys) < load and (decoy := sieve.decoy(one, decoys)) is not None:
+                decoys.append(decoy)
     if scripted is not None and (len(variants) < load or len(decoys) < load):
         _fill(load, variants, decoys, scripted(), notes)
     if len(variants) < load or len(decoys) < load:
@@ -161,58 +151,70 @@ def proposed(
     return StaleGoals(by_goal, tuple(replace(goal, id=f"decoy{n}") for n, goal in enumerate(decoys, start=1)))
 
 
-def _try_variant(
-    task: SourceTask,
-    one: Proposal,
-    names: dict[str, str],
-    kept: list[tuple[str, Goal]],
-    refused: list[str],
-    notes: Notes,
-    grader: Grader,
-) -> None:
-    what = f"variant {one.name}: {one.value}"
-    id = next((id for id, name in names.items() if normalise(name) == normalise(one.name)), None)
-    goal = next((goal for goal in task.goals if goal.id == id), None)
-    if goal is None:
-        refused.append(notes.reject("proposer", what, "is no requirement that the user has"))
-        return
-    parameter = parameter_of(task, goal)[1]
-    found = with_value(goal, one.value, parameter)
-    taken = [other for other, changed in kept if other == goal.id and same_value(one.value, changed, parameter)]
-    if same_value(one.value, goal, parameter) or taken:
-        refused.append(notes.reject("proposer", what, "is the value that stands, or one proposed before"))
-        return
-    changed = tuple(found if other.id == goal.id else other for other in task.goals)
-    if _borne_out(task, found, changed, what, refused, notes, grader):
-        kept.append((goal.id, found))
+class _Sieve:
+    """Lets through what may stand in an episode of the task, and keeps the rest with its reason."""
 
+    def __init__(self, task: SourceTask, notes: Notes, grader: Grader) -> None:
+        self.task, self.notes, self.grader = task, notes, grader
+        self.goals = [goal for goal in task.goals if goal.kind == "goal"]
+        found = {goal.id: parameter_of(task, goal)[0] for goal in self.goals}
+        self.names = {id: name for id, name in found.items() if name is not None}
+        self.refused: list[str] = []
 
-def _try_decoy(
-    task: SourceTask, one: Proposal, extra: Sequence[str], kept: list[Goal], refused: list[str], notes: Notes, grader: Grader
-) -> None:
-    what = f"decoy {one.name}: {one.value}"
-    name = next((name for name in extra if normalise(name) == normalise(one.name)), None)
-    if name is None or any(goal.id == name for goal in kept):
-        refused.append(notes.reject("proposer", what, "is none of the extra names, or has a decoy"))
-        return
-    parameter = task.payload["parameters"][name]
-    found = with_value(Goal(name, "", None if "text" in parameter else name), one.value, parameter)
-    if _borne_out(task, found, (*task.goals, found), what, refused, notes, grader):
-        kept.append(found)
+    def question(self, request: str, short: tuple[int, int], decoys: Sequence[Goal]) -> Prompt:
+        """What the proposer is asked where `short` variants and decoys are still needed."""
+        told = [f"{self.names[g.id]}: {g.text if g.slot is None else g.value}" for g in self.goals if g.id in self.names]
+        known, extra = ([_described(self.task, name) for name in some] for some in (self.names.values(), self._extra(decoys)))
+        wanted = OFFERED * short[0], OFFERED * short[1]
+        return proposal_prompt(request, told, known, extra, wanted, self.refused[-SHOWN_REFUSED:])
 
+    def refuse(self, what: str, reason: str) -> None:
+        """Keep a proposal that is not taken; the proposer is shown it when it is asked again."""
+        self.refused.append(self.notes.reject("proposer", what, reason))
 
-def _borne_out(
-    task: SourceTask, found: Goal, goals: Sequence[Goal], what: str, refused: list[str], notes: Notes, grader: Grader
-) -> bool:
-    """Whether the executor can obey the proposal, and the grader takes credit for it."""
-    if not resolve(task, as_items([replace(found, depends_on=())])[0]):
-        refused.append(notes.reject("proposer", what, "is no value of that type"))
-    elif not costs_credit(task, goals, grader):
-        refused.append(notes.reject("proposer", what, "costs no credit: the answer is right all the same"))
-    else:
-        notes.accept("proposer")
-        return True
-    return False
+    def variant(self, one: Proposal, kept: Sequence[tuple[str, Goal]]) -> tuple[str, Goal] | None:
+        """The goal with the proposed value, and its id; None where it is refused."""
+        what = f"variant {one.name}: {one.value}"
+        goal = next((g for g in self.goals if normalise(self.names.get(g.id, "")) == normalise(one.name)), None)
+        if goal is None:
+            self.refuse(what, "is no requirement that the user has")
+            return None
+        parameter = parameter_of(self.task, goal)[1]
+        others = [goal, *(changed for id, changed in kept if id == goal.id)]
+        if any(same_value(one.value, other, parameter) for other in others):
+            self.refuse(what, "is the value that stands, or one proposed before")
+            return None
+        found = with_value(goal, one.value, parameter)
+        changed = tuple(found if other.id == goal.id else other for other in self.task.goals)
+        return (goal.id, found) if self._borne_out(what, found, changed) else None
+
+    def decoy(self, one: Proposal, kept: Sequence[Goal]) -> Goal | None:
+        """The proposed goal, which the task does not have; None where it is refused."""
+        what = f"decoy {one.name}: {one.value}"
+        name = next((name for name in self._extra(kept) if normalise(name) == normalise(one.name)), None)
+        if name is None:
+            self.refuse(what, "is none of the extra names, or has a decoy")
+            return None
+        parameter = self.task.payload["parameters"][name]
+        found = with_value(Goal(name, "", None if "text" in parameter else name), one.value, parameter)
+        return found if self._borne_out(what, found, (*self.task.goals, found)) else None
+
+    def _borne_out(self, what: str, found: Goal, goals: Sequence[Goal]) -> bool:
+        """Whether the executor can obey the proposal, and the grader takes credit for it."""
+        if not resolve(self.task, as_items([replace(found, depends_on=())])[0]):
+            self.refuse(what, "is no value of that type")
+        elif not costs_credit(self.task, goals, self.grader):
+            self.refuse(what, "costs no credit: the answer is right all the same, or cannot be graded")
+        else:
+            self.notes.accept("proposer")
+            return True
+        return False
+
+    def _extra(self, kept: Sequence[Goal]) -> list[str]:
+        """Optional parameters that no goal and no decoy sets."""
+        taken = {normalise(goal.slot or goal.text) for goal in self.goals} | {normalise(goal.id) for goal in kept}
+        known = self.task.payload["parameters"]
+        return [name for name, one in known.items() if one.get("optional") and normalise(name) not in taken]
 
 
 def _fill(load: int, variants: list[tuple[str, Goal]], decoys: list[Goal], scripted: StaleGoals, notes: Notes) -> None:
@@ -231,12 +233,6 @@ def _spread(offered: Sequence[Proposal]) -> list[Proposal]:
     for one in offered:
         columns.setdefault(normalise(one.name), []).append(one)
     return list(round_robin(list(columns.values())))
-
-
-def _extra(task: SourceTask, goals: Sequence[Goal]) -> list[str]:
-    """Optional parameters that no goal sets."""
-    taken = {normalise(goal.slot or goal.text) for goal in goals}
-    return [name for name, p in task.payload["parameters"].items() if p.get("optional") and normalise(name) not in taken]
 
 
 def _parameter(task: SourceTask, name: str) -> tuple[str, dict]:

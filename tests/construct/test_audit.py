@@ -116,6 +116,10 @@ FAULTS = {
     "an ordinal beyond the list": (
         [(*BOTH[:2], recap()), ("wipe the third line", [Edit("DELETE", id=2)], "")], ("coherence", "dangling reference"),
     ),
+    "a slot that nothing holds": (
+        [OPENING, ("there's no requirement on the meal any longer", [Edit("DELETE", id=1)], "")],
+        ("coherence", "dangling reference"),
+    ),
     "an old value that nothing has": (
         [OPENING, ("Faro takes over from Oslo", [Edit("REPLACE", id=1, value="Faro")], "")], ("coherence", "dangling reference"),
     ),

@@ -120,7 +120,7 @@ def test_what_costs_no_credit_is_no_variant() -> None:
     offered = offer([("destination city", "Porto")], [("meal", "vegan")])
     found, _ = run(proposed(lenient, "Fly me.", 1, 1, None, notes, grade), offered)
     assert found == "proposals: 1 of each needed, 0 variants and 1 decoys accepted"
-    assert [one.reason for one in notes.rejected] == ["costs no credit: the answer is right all the same"]
+    assert [one.reason for one in notes.rejected] == ["costs no credit: the answer is right all the same, or cannot be graded"]
 
 
 def parts(*found: tuple[str, str, str]) -> str:
