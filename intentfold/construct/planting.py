@@ -22,14 +22,14 @@ def wrong_value(episode: Episode, t: int, bank: Bank, rng: random.Random) -> Epi
     for edit in turn.edits:
         item = before.get(edit.id or 0)
         slot = edit.slot or (item.slot if item is not None else None)
-        spoken = re.compile(rf"(?<!\w){re.escape(edit.value or '')}(?!\w)")
-        if slot is None or edit.kind != "goal" or edit.value is None or len(spoken.findall(turn.user)) != 1:
+        spoken = list(re.finditer(rf"(?<!\w){re.escape(edit.value or '')}(?!\w)", turn.user))
+        if slot is None or edit.kind != "goal" or edit.value is None or len(spoken) != 1:
             continue
         known = episode.task.payload["parameters"].get(slot, {}).get("values", ())
         others = [value for value in known if normalise(value) != normalise(edit.value)]
         if others:
-            other = rng.choice(others)
-            return _with(episode, t, replace(turn, user=spoken.sub(lambda _, other=other: other, turn.user)))
+            said = turn.user[: spoken[0].start()] + rng.choice(others) + turn.user[spoken[0].end() :]
+            return _with(episode, t, replace(turn, user=said))
     return None
 
 
