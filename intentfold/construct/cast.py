@@ -126,7 +126,7 @@ def build_together(
     return Built(episodes, rejected, Construction(dict(sorted(counts.items())), dict(sorted(ledger.used.items()))))
 
 
-def _built(one: Wanted, cast: Cast, style: Style, seed: int, notes: Notes, grader: Grader) -> Talk[Episode | str]:
+def _built(one: Wanted, cast: Cast, style: Style, seed: int, notes: Notes, grader: Grader) -> Talk[Episode]:
     """As `build_episode`, with a model wherever the cast has one."""
     task, rng = one.task, dice(one.task, one.load, one.wording, seed)
     verify_reference(task, grader)

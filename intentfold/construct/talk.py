@@ -22,6 +22,7 @@ class Ask:
 
 
 T = TypeVar("T")
+U = TypeVar("U")
 Talk = Generator[Ask, Completion, T]
 
 
@@ -30,14 +31,14 @@ def together(
     backends: Mapping[str, Backend],
     max_tokens: int,
     ledger: Ledger,
-    failed: Callable[[int, Exception], T],
+    failed: Callable[[int, Exception], U],
     given_up: type[Exception],
-) -> list[T]:
+) -> list[T | U]:
     """What each talk returns, in order; where one raises `given_up`, what `failed` makes of its number and the reason.
 
     Raises `BackendError` where a role does not answer: through a journal, a second run goes on from there.
     """
-    done: dict[int, T] = {}
+    done: dict[int, T | U] = {}
     waiting: dict[int, Ask] = {}
 
     def go_on(number: int, answer: Completion | None) -> None:

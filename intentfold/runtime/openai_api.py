@@ -128,8 +128,8 @@ class OpenAIBackend:
 
     async def _complete_all(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         turnstile = asyncio.Semaphore(self.concurrency)
-        watched = {} if self._failed is None else {"http_client": _WatchedClient(self._failed, self._timeout)}
-        async with openai.AsyncOpenAI(**self._client, **watched) as client:
+        watched = None if self._failed is None else _WatchedClient(self._failed, self._timeout)
+        async with openai.AsyncOpenAI(**self._client, http_client=watched) as client:
 
             async def one(prompt: Prompt) -> Completion:
                 async with turnstile:
