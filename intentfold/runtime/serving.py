@@ -12,7 +12,6 @@ from intentfold.dialogue import to_messages
 from intentfold.records import canonical_json, content_hash
 from intentfold.runtime.backends import Model
 from intentfold.runtime.journal import Journal, JournaledBackend
-from intentfold.runtime.openai_api import OpenAIBackend
 from intentfold.runtime.roles import Completion, Prompt
 from intentfold.runtime.structured import Structured, response_format
 
@@ -82,6 +81,8 @@ def serve(
     model: Model, role: str, serving: Serving, journal: Path, failures: Failures, shape: type | None = None
 ) -> JournaledBackend:
     """The model in a role through its journal, whose keys are the content of what is asked and whom."""
+    from intentfold.runtime.openai_api import OpenAIBackend  # takes a second, which --help has no use for
+
     backend = OpenAIBackend(
         model.base_url or "",
         model.model or "",
