@@ -3,12 +3,13 @@
     python data_gen/build_traces.py --config configs/data_gen/build_traces/demo.yaml
 
 Killed and started again it goes on where it was and ends with the same bytes. So it does on Ray (`--ray`, extra `ray`), and in
-parts that machines build each alone (`--part 1/4 --out part1`, …) and `data_gen/merge_traces.py` joins.
+parts that machines build each alone (`--part 1/4 --out part1`, …) and `data_gen/merge_traces.py` joins. Served models may take
+a task apart, propose what goes stale and word the user's turns (`cast`): what they propose is executed by the grader, what fails
+that stands in rejected.jsonl with its reason, answers are journaled, and failed requests are counted in failures.json.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -19,12 +20,14 @@ from pathlib import Path
 from tqdm import tqdm
 
 from intentfold.config import check_same_run, parse, record_run
-from intentfold.construct.build import Plan, Shard, Source, build_and_keep, keep, merge, missing, part_of, shards
+from intentfold.construct import build
+from intentfold.construct.cast import SCRIPTED, Cast
 from intentfold.construct.episode import DEFAULT_STYLE, Style
 from intentfold.construct.on_ray import build_on_ray
-from intentfold.construct.splits import INTERACTIVE_POOL, POOLS
+from intentfold.construct.splits import check_pool
 from intentfold.construct.workers import pool
 from intentfold.records import canonical_json, to_json, write_text
+from intentfold.runtime.roles import BackendError
 from intentfold.sources.real import LOADERS
 from intentfold.sources.registry import FAMILIES
 from intentfold.trace import Load
@@ -47,6 +50,7 @@ class Arguments:
         every_load: build each task at every load instead
         style: how eventful dialogues are: chat, several, priorities, conclusions, wordings (see Style)
         leak_budget: largest share of a held-out split that may be left out because the training part gives it away
+        cast: served models in the roles of the build: decomposer, proposer, simulator (see Cast); scripted by default
         seed: seed of tasks and dialogues
         workers: worker processes, or shards at a time on Ray; 0 for one a core
         part: I/N to build the I-th of N parts of the shards alone
@@ -64,14 +68,14 @@ class Arguments:
     every_load: bool = False
     style: Style = DEFAULT_STYLE
     leak_budget: float = 0.05
+    cast: Cast = SCRIPTED
     seed: int = 0
     workers: int = 0
     part: str | None = None
     ray: str | None = None
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.families if name not in FAMILIES]
-        if unknown:
+        if unknown := [name for name in self.families if name not in FAMILIES]:
             raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
         counts = {**self.families, **self.benchmarks}
         if any(count < 1 for count in counts.values()) or self.pool_tasks < 0 or self.workers < 0:
@@ -86,17 +90,11 @@ class Arguments:
             raise ValueError(f"loads must be some of 1, 3, 5, each once, got {self.loads}")
         if self.benchmarks and self.data is None:
             raise ValueError(f"benchmarks: {sorted(self.benchmarks)} need `data`, the folder that holds them")
-        pools = sorted({*POOLS, INTERACTIVE_POOL})
-        if self.pool is not None and self.pool not in pools:
-            raise ValueError(f"pool must be one of {pools}, got {self.pool!r}")
-        if self.pool == INTERACTIVE_POOL and self.families:
-            raise ValueError(f"families: code grades all of {sorted(self.families)}, and {INTERACTIVE_POOL} holds none such")
-        if self.pool_tasks and self.pool is None:
-            raise ValueError(f"pool_tasks: {self.pool_tasks} tasks of which pool? `pool` is not given")
-        if self.part is not None and not re.fullmatch(r"\d+/\d+", self.part):
-            raise ValueError(f"part must be I/N with 1 <= I <= N, got {self.part!r}")
+        check_pool(self.pool, self.pool_tasks, self.families)
         if self.part is not None:
-            part_of((), *map(int, self.part.split("/")))
+            build.part_of((), self.part)
+        if self.ray is not None and not self.cast.scripted:
+            raise ValueError(f"ray: the journals of served roles lie on one machine, got ray {self.ray!r} with a cast; use parts")
         if not self.families and not self.benchmarks:
             raise ValueError("families and benchmarks are both empty: nothing to build")
 
@@ -107,44 +105,53 @@ def main(argv: list[str] | None = None) -> None:
     if (args.out / "report.json").exists():
         print(f"{args.out} is complete")
         return
+    if missing := args.cast.missing():
+        raise SystemExit(f"cast: {missing}")
     record_run(args.out, args)
     plan = plan_of(args)
     write_text(args.out / "plan.json", canonical_json(to_json(plan)) + "\n")
     folder = args.out / "shards"
     folder.mkdir(parents=True, exist_ok=True)
-    pieces = shards(plan)
+    pieces = build.shards(plan)
     if args.part is not None:
-        pieces = part_of(pieces, *map(int, args.part.split("/")))
-    todo = missing(pieces, folder)
+        pieces = build.part_of(pieces, args.part)
+    todo = build.not_built(pieces, folder)
     started, built = time.monotonic(), 0
-    for count in tqdm(build_all(args, plan, todo, folder), total=len(todo), desc="shards"):
-        built += count
+    try:
+        for count in tqdm(build_all(args, plan, todo, folder), total=len(todo), desc="shards"):
+            built += count
+    except BackendError as error:
+        raise SystemExit(f"a model does not answer: {error}; what was answered is kept, run again to go on") from error
     print(f"{built} grader-verified episodes in {(time.monotonic() - started) / 60:.2f} min")
+    if not args.cast.scripted:
+        write_text(args.out / "failures.json", canonical_json(build.failed_requests(args.out)) + "\n")
     if args.part is not None:
-        print(f"{folder}: {len(pieces)} of {len(shards(plan))} shards; data_gen/merge_traces.py joins the parts")
+        print(f"{folder}: {len(pieces)} of {len(build.shards(plan))} shards; data_gen/merge_traces.py joins the parts")
         return
-    report = merge(plan, [folder], args.out)
+    report = build.merge(plan, [folder], args.out)
+    if not args.cast.scripted:
+        print(f"proposals of models: {report['construction']}")
     shutil.rmtree(folder)
     for split, counts in report["counts"].items():
         print(f"{split}: {sum(counts.values())} episodes {counts}")
     print(f"left out: {report['left']}")
 
 
-def plan_of(args: Arguments) -> Plan:
-    sources = [Source(name, count) for name, count in sorted(args.families.items())]
-    sources += [Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
-    chosen = (tuple(args.held_out_families), args.pool, args.pool_tasks, args.every_load, args.data, args.style, args.leak_budget)
-    return Plan(tuple(sources), tuple(args.loads), args.seed, *chosen)
+def plan_of(args: Arguments) -> build.Plan:
+    sources = [build.Source(name, count) for name, count in sorted(args.families.items())]
+    sources += [build.Source(name, count, real=True) for name, count in sorted(args.benchmarks.items())]
+    chosen = {name: getattr(args, name) for name in ("pool", "pool_tasks", "every_load", "data", "style", "leak_budget", "cast")}
+    return build.Plan(tuple(sources), tuple(args.loads), args.seed, tuple(args.held_out_families), **chosen)
 
 
-def build_all(args: Arguments, plan: Plan, todo: list[Shard], folder: Path) -> Iterator[int]:
+def build_all(args: Arguments, plan: build.Plan, todo: list[build.Shard], folder: Path) -> Iterator[int]:
     """Episodes written, shard by shard."""
     if args.ray is not None:
         for one in build_on_ray(plan, todo, args.ray, args.workers):
-            yield keep(one, folder)
+            yield build.keep(one, folder)
         return
     with pool(args.workers) as processes:
-        jobs = [processes.submit(build_and_keep, plan, shard, folder) for shard in todo]
+        jobs = [processes.submit(build.build_and_keep, plan, shard, folder) for shard in todo]
         for job in as_completed(jobs):
             yield job.result()
 

@@ -129,6 +129,12 @@ def normalise(text: str) -> str:
     return folded.strip(" .,;:!?\"'`") or folded
 
 
+def stands_in(words: str, text: str) -> bool:
+    """Whether the words stand in the text as whole words; case, white space and outer punctuation do not count."""
+    wanted = re.escape(normalise(words))
+    return bool(wanted) and re.search(rf"(?<!\w){wanted}(?!\w)", normalise(text)) is not None
+
+
 def key(item: IntentItem) -> tuple[str, ...]:
     """What an item is about: its slot in its scope, or else its own words."""
     scope = normalise(item.scope or "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,8 +122,11 @@ def read_jsonl_quarantining(path: Path, cls: type[T], quarantine: Path) -> tuple
     return parse_quarantining(path, lambda line: from_json(cls, line), quarantine)
 
 
-def parse_quarantining(path: Path, parse: Callable[[str], T], quarantine: Path) -> tuple[list[T], int]:
-    """`read_jsonl_quarantining` for lines that are no records yet: a `ValueError` of `parse` is the reason against a line."""
+def parse_quarantining(path: Path, parse: Callable[[str], T], quarantine: Path, *, withheld: bool = False) -> tuple[list[T], int]:
+    """`read_jsonl_quarantining` for lines that are no records yet: a `ValueError` of `parse` is the reason against a line.
+
+    `withheld` lines are set aside without their text, and without what the reason quotes of it.
+    """
     records, bad = [], []
     seen: dict[str, int] = {}
     for number, line in _lines(path):
@@ -131,6 +135,8 @@ def parse_quarantining(path: Path, parse: Callable[[str], T], quarantine: Path) 
         except ValueError as error:
             raw = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             reason = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
+            if withheld:
+                raw, reason = "", re.split(r", got |'", reason, maxsplit=1)[0]
             bad.append({"file": path.name, "line": number, "reason": reason, "text": raw})
     if bad:
         write_jsonl(quarantine, bad)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
+from intentfold.construct.cast import SCRIPTED, Built, Cast, Construction, Wanted, build_together, shares
 from intentfold.construct.episode import DEFAULT_STYLE, Style, build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
+from intentfold.construct.proposing import Rejected
 from intentfold.construct.splits import INTERACTIVE_POOL, in_pool, split_of
 from intentfold.construct.stale import Unbuildable
 from intentfold.records import RECORD, as_jsonl, canonical_json, read_jsonl, write_jsonl, write_text
+from intentfold.runtime.serving import Failures, bill
 from intentfold.sources.real import load
 from intentfold.sources.registry import builtin_task
 from intentfold.task import SourceTask
 from intentfold.trace import Episode, Load, Split, Wording
 
 SHARD_TASKS = 32
-EPISODES, LEFT = ".jsonl", ".left.jsonl"
+EPISODES, LEFT, REJECTED, CONSTRUCTION = ".jsonl", ".left.jsonl", ".rejected.jsonl", ".construction.jsonl"
 SPLITS: tuple[Split, ...] = get_args(Split)
 POOL_SPLIT: dict[str, Split] = {"calibration": "dev", "training": "train", "general_test": "test", INTERACTIVE_POOL: "test"}
 WORDING_OF: dict[Split, Wording] = {"train": "train", "dev": "dev", "test": "test", "held_out_family": "test"}
@@ -53,6 +56,7 @@ class Plan:
     data: Path | None = None
     style: Style = DEFAULT_STYLE
     leak_budget: float = 0.05
+    cast: Cast = SCRIPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +98,41 @@ class ShardFiles:
     files: dict[str, str]
 
 
-def part_of(pieces: Sequence[Shard], part: int, parts: int) -> list[Shard]:
-    """The shards of part `part` (from 1) of `parts`: every so many, so that each part holds some of every source."""
-    if not 1 <= part <= parts:
-        raise ValueError(f"part must be I/N with 1 <= I <= N, got {part}/{parts}")
-    return [shard for shard in pieces if shard.number % parts == part - 1]
+def part_of(pieces: Sequence[Shard], part: str) -> list[Shard]:
+    """The shards of part `I/N`: every N-th from the I-th (from 1), so that each part holds some of every source."""
+    number, _, parts = part.partition("/")
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise ValueError(f"part must be I/N with 1 <= I <= N, got {part!r}")
+    return [shard for shard in pieces if shard.number % int(parts) == int(number) - 1]
 
 
-def missing(pieces: Sequence[Shard], folder: Path) -> list[Shard]:
+def not_built(pieces: Sequence[Shard], folder: Path) -> list[Shard]:
     """The shards that do not stand in `folder` yet."""
     return [shard for shard in pieces if not _file(folder, shard.number, EPISODES).exists()]
 
 
-def build(plan: Plan, shard: Shard) -> ShardFiles:
-    """One shard, on whatever machine; a plan with a data path needs that path there."""
-    episodes: list[Episode] = []
-    left: list[Left] = []
-    for index in range(shard.first, shard.last):
-        task = _task(plan, shard.source, index)
-        if task is None:
-            continue
-        split = _split(plan, task)
-        if split is None:
-            continue
-        for stale_load in plan.loads if plan.every_load else plan.loads[index % len(plan.loads) :][:1]:
-            try:
-                episodes.append(build_episode(task, stale_load, split, WORDING_OF[split], plan.seed, style=plan.style))
-            except Unbuildable as reason:
-                left.append(Left(task.id, task.family, str(reason)))
-    return ShardFiles(shard.number, len(episodes), {LEFT: as_jsonl(left), EPISODES: as_jsonl(episodes)})
+def build(plan: Plan, shard: Shard, out: Path | None = None) -> ShardFiles:
+    """One shard, on whatever machine; a plan with a data path needs that path there.
+
+    What served models answer is journaled in `out`, which a plan with such roles needs.
+    """
+    wanted = list(_wanted(plan, shard))
+    if plan.cast.scripted:
+        built = _scripted(plan, wanted)
+    elif out is None:
+        raise ValueError("a plan with served roles is built where its journals are: expected their folder, got None")
+    else:
+        built = _played(plan, shard, wanted, out)
+    episodes = [episode for episode in built.episodes if isinstance(episode, Episode)]
+    left = [
+        Left(one.task.id, one.task.family, reason)
+        for one, reason in zip(wanted, built.episodes, strict=True)
+        if isinstance(reason, str)
+    ]
+    files = {LEFT: as_jsonl(left), EPISODES: as_jsonl(episodes)}
+    if not plan.cast.scripted:
+        files |= {REJECTED: as_jsonl(built.rejected), CONSTRUCTION: as_jsonl([built.construction])}
+    return ShardFiles(shard.number, len(episodes), files)
 
 
 def keep(built: ShardFiles, folder: Path) -> int:
@@ -133,12 +143,37 @@ def keep(built: ShardFiles, folder: Path) -> int:
 
 
 def build_and_keep(plan: Plan, shard: Shard, folder: Path) -> int:
-    """Build one shard into `folder`; returns how many episodes."""
-    return keep(build(plan, shard), folder)
+    """Build one shard into `folder`, its models' journals beside that; returns how many episodes."""
+    return keep(build(plan, shard, folder.parent), folder)
 
 
 def _file(folder: Path, shard: int, ending: str) -> Path:
     return folder / f"{shard:05d}{ending}"
+
+
+def _wanted(plan: Plan, shard: Shard) -> Iterator[Wanted]:
+    for index in range(shard.first, shard.last):
+        task = _task(plan, shard.source, index)
+        split = None if task is None else _split(plan, task)
+        if task is not None and split is not None:
+            for stale_load in plan.loads if plan.every_load else plan.loads[index % len(plan.loads) :][:1]:
+                yield Wanted(task, stale_load, split, WORDING_OF[split])
+
+
+def _scripted(plan: Plan, wanted: Sequence[Wanted]) -> Built:
+    episodes: list[Episode | str] = []
+    for one in wanted:
+        try:
+            episodes.append(build_episode(one.task, one.load, one.split, one.wording, plan.seed, style=plan.style))
+        except Unbuildable as reason:
+            episodes.append(str(reason))
+    return Built(episodes)
+
+
+def _played(plan: Plan, shard: Shard, wanted: Sequence[Wanted], out: Path) -> Built:
+    failures = Failures(out / "failures" / f"{shard.number:05d}.jsonl")
+    name = f"{shard.source.name}-{shard.first}"
+    return build_together(wanted, plan.cast, plan.style, plan.seed, out / "completions", name, failures)
 
 
 def _task(plan: Plan, source: Source, index: int) -> SourceTask | None:
@@ -181,7 +216,8 @@ def merge(plan: Plan, folders: Sequence[Path], out: Path) -> dict[str, Any]:
     by_split: dict[Split, list[Episode]] = {split: [] for split in SPLITS}
     left: Counter[str] = Counter()
     seen: set[tuple[str, str, int]] = set()
-    for number, folder in _found(shards(plan), folders):
+    found = _found(shards(plan), folders)
+    for number, folder in found:
         for note in read_jsonl(_file(folder, number, LEFT), Left):
             left[f"{note.family}: {note.reason.split(':')[0]}"] += 1
         for episode in read_jsonl(_file(folder, number, EPISODES), Episode):
@@ -204,7 +240,9 @@ def merge(plan: Plan, folders: Sequence[Path], out: Path) -> dict[str, Any]:
         by_split[split] = kept
     for split, episodes in by_split.items():
         write_jsonl(out / f"{split}.jsonl", episodes)
-    report = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
+    report: dict[str, Any] = {"counts": _counts(by_split), "left": dict(sorted(left.items()))}
+    if not plan.cast.scripted:
+        report["construction"] = _construction(plan, found, out)
     write_text(out / "report.json", canonical_json(report) + "\n")
     return report
 
@@ -218,6 +256,22 @@ def _found(pieces: Sequence[Shard], folders: Sequence[Path]) -> list[tuple[int, 
             f"in {', '.join(map(str, folders))}: build the parts that hold them"
         )
     return [(number, found[0]) for number, found in holders.items()]
+
+
+def _construction(plan: Plan, found: Sequence[tuple[int, Path]], out: Path) -> dict[str, Any]:
+    """What models proposed, how much of it was accepted, and what it took; what was rejected goes to rejected.jsonl."""
+    done = [read_jsonl(_file(folder, number, CONSTRUCTION), Construction)[0] for number, folder in found]
+    rejected = [one for number, folder in found for one in read_jsonl(_file(folder, number, REJECTED), Rejected)]
+    write_jsonl(out / "rejected.jsonl", rejected)
+    counts = sum((Counter(one.counts) for one in done), Counter[str]())
+    usage = bill([one.used for one in done], plan.cast.serving.prices)
+    return {"accepted": shares(counts), "counts": dict(sorted(counts.items())), "usage": usage}
+
+
+def failed_requests(out: Path) -> dict[str, int]:
+    """Requests that failed so far, of every run of this build, by role and kind."""
+    found = [Failures(file).counts() for file in sorted((out / "failures").glob("*.jsonl"))]
+    return dict(sorted(sum(found, Counter[str]()).items()))
 
 
 def _pool_of(plan: Plan, episodes: list[Episode]) -> list[Episode]:

@@ -19,7 +19,7 @@ from intentfold.construct.simulator import (
     compose,
     word_step,
 )
-from intentfold.construct.stale import Grader, find_stale, stale_records, verify_reference
+from intentfold.construct.stale import Grader, StaleGoals, find_stale, stale_records, verify_reference
 from intentfold.construct.wording import Bank, bank, say
 from intentfold.dialogue import Dialogue, Turn
 from intentfold.graders import grade
@@ -70,9 +70,27 @@ def build_episode(
 
     Raises `Unbuildable` with the reason where the task's consequences do not hold up.
     """
-    rng = random.Random(f"{seed}/{task.id}/{load}/{wording}")
+    rng = dice(task, load, wording, seed)
     verify_reference(task, grader)
-    stale = find_stale(task, load, rng, grader)
+    return assemble(task, load, split, wording, seed, find_stale(task, load, rng, grader), rng, style)
+
+
+def dice(task: SourceTask, load: Load, wording: Wording, seed: int) -> random.Random:
+    """The chance that an episode is made with."""
+    return random.Random(f"{seed}/{task.id}/{load}/{wording}")
+
+
+def assemble(
+    task: SourceTask,
+    load: Load,
+    split: Split,
+    wording: Wording,
+    seed: int,
+    stale: StaleGoals,
+    rng: random.Random,
+    style: Style = DEFAULT_STYLE,
+) -> Episode:
+    """The episode of a task whose reference and stale items were verified."""
     goals = with_priorities([goal for goal in task.goals if goal.kind == "goal"], rng, style.priorities)
     threads = plan(goals, stale, load, rng)
     words = bank(wording, style.wordings if wording == "train" else 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from intentfold.records import content_hash
 from intentfold.trace import Split
@@ -44,3 +44,14 @@ def in_pool(origin: str, family: str, pool: str) -> bool:
 
 def _place(what: str, family: str, origin: str) -> float:
     return int(content_hash(f"{what}/{family}/{origin}"), 16) / 16**16
+
+
+def check_pool(pool: str | None, tasks: int, families: Collection[str]) -> None:
+    """Raise `ValueError` for a pool that there is not, one that cannot hold the built-in `families`, or a size of none."""
+    pools = sorted({*POOLS, INTERACTIVE_POOL})
+    if pool is not None and pool not in pools:
+        raise ValueError(f"pool must be one of {pools}, got {pool!r}")
+    if pool == INTERACTIVE_POOL and families:
+        raise ValueError(f"families: code grades all of {sorted(families)}, and {INTERACTIVE_POOL} holds none such")
+    if tasks and pool is None:
+        raise ValueError(f"pool_tasks: {tasks} tasks of which pool? `pool` is not given")

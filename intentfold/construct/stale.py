@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from intentfold.graders import Grade, grade
 from intentfold.intent import IntentItem, normalise
@@ -17,6 +18,7 @@ from intentfold.trace import Stale
 
 Grader = Callable[[SourceTask, str], Grade]
 ATTEMPTS_PER_KEPT = 4
+T = TypeVar("T")
 
 
 class Unbuildable(ValueError):
@@ -72,20 +74,20 @@ def find_stale(task: SourceTask, load: int, rng: random.Random, grader: Grader =
     goals = [goal for goal in task.goals if goal.kind == "goal"]
     variants: dict[str, tuple[Goal, ...]] = {}
     kept = 0
-    for attempt, goal in enumerate(_round_robin(_variants_of(task, goals, rng))):
+    for attempt, goal in enumerate(round_robin(_variants_of(task, goals, rng))):
         if kept == load or attempt == ATTEMPTS_PER_KEPT * load:
             break
         changed = tuple(goal if other.id == goal.id else other for other in task.goals)
-        if _costs_credit(task, changed, grader):
+        if costs_credit(task, changed, grader):
             variants[goal.id] = (*variants.get(goal.id, ()), goal)
             kept += 1
     if kept < load:
         raise Unbuildable(f"variants: {load} needed, {kept} verified")
     decoys: list[Goal] = []
-    for attempt, decoy in enumerate(_round_robin(_decoys_of(task, goals, rng))):
+    for attempt, decoy in enumerate(round_robin(_decoys_of(task, goals, rng))):
         if len(decoys) == load or attempt == ATTEMPTS_PER_KEPT * load:
             break
-        if _costs_credit(task, (*task.goals, decoy), grader):
+        if costs_credit(task, (*task.goals, decoy), grader):
             decoys.append(replace(decoy, id=f"decoy{len(decoys) + 1}"))
     if len(decoys) < load:
         raise Unbuildable(f"decoys: {load} needed, {len(decoys)} verified")
@@ -100,7 +102,8 @@ def stale_records(stale: StaleGoals) -> tuple[Stale, ...]:
     )
 
 
-def _costs_credit(task: SourceTask, goals: Sequence[Goal], grader: Grader) -> bool:
+def costs_credit(task: SourceTask, goals: Sequence[Goal], grader: Grader) -> bool:
+    """Whether the executor's answer to these goals was graded, and misses full credit (of what a judge grades: taken to)."""
     if not is_executable(task):
         return True
     result = grader(task, execute(task, as_items(goals)).answer)
@@ -110,12 +113,12 @@ def _costs_credit(task: SourceTask, goals: Sequence[Goal], grader: Grader) -> bo
 def _variants_of(task: SourceTask, goals: Sequence[Goal], rng: random.Random) -> list[list[Goal]]:
     columns = []
     for goal in rng.sample(goals, len(goals)):
-        name, parameter = _parameter(task, goal)
+        name, parameter = parameter_of(task, goal)
         if name is None:
             continue
-        values = [v for v in dict.fromkeys(parameter["values"]) if not _same_value(v, goal, parameter)]
+        values = [v for v in dict.fromkeys(parameter["values"]) if not same_value(v, goal, parameter)]
         rng.shuffle(values)
-        columns.append([_with_value(goal, value, parameter) for value in values])
+        columns.append([with_value(goal, value, parameter) for value in values])
     return columns
 
 
@@ -130,11 +133,12 @@ def _decoys_of(task: SourceTask, goals: Sequence[Goal], rng: random.Random) -> l
         values = list(dict.fromkeys(parameter["values"]))
         rng.shuffle(values)
         # One decoy a parameter: two values of one parameter would be a variant of a decoy.
-        columns.append([_with_value(blank, value, parameter) for value in values[:1]])
+        columns.append([with_value(blank, value, parameter) for value in values[:1]])
     return columns
 
 
-def _parameter(task: SourceTask, goal: Goal) -> tuple[str | None, dict]:
+def parameter_of(task: SourceTask, goal: Goal) -> tuple[str | None, dict]:
+    """The name and record of the parameter that a goal sets, by its slot or its words; None and nothing where there is none."""
     parameters = task.payload["parameters"]
     if goal.slot is not None:
         found = parameters.get(goal.slot)
@@ -149,17 +153,20 @@ def _parameter(task: SourceTask, goal: Goal) -> tuple[str | None, dict]:
     return None, {}
 
 
-def _with_value(goal: Goal, value: str, parameter: dict) -> Goal:
+def with_value(goal: Goal, value: str, parameter: dict) -> Goal:
+    """The goal with another value of its parameter."""
     if goal.slot is None:
         return replace(goal, text=parameter["text"].replace("{value}", value))
     return replace(goal, value=value, text=f"{goal.slot}: {value}")
 
 
-def _same_value(value: str, goal: Goal, parameter: dict) -> bool:
-    return normalise(_with_value(goal, value, parameter).text) == normalise(goal.text)
+def same_value(value: str, goal: Goal, parameter: dict) -> bool:
+    """Whether the goal reads alike with this value."""
+    return normalise(with_value(goal, value, parameter).text) == normalise(goal.text)
 
 
-def _round_robin(columns: list[list[Goal]]) -> Iterator[Goal]:
+def round_robin(columns: Sequence[Sequence[T]]) -> Iterator[T]:
+    """The first of every column, then the second of every column that has one, and so on."""
     depth = max((len(column) for column in columns), default=0)
     for row in range(depth):
         for column in columns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from intentfold.codec.escape import escape
 from intentfold.dialogue import Dialogue, Turn
 
@@ -10,10 +12,12 @@ SYSTEM = (
     "keep every name, number and value as it is written, leave nothing out and add nothing. Write the message alone."
 )
 CONTENT = "{messages}Say: {told}"
+_REFUSED = "\nThese messages were refused; write another:\n{refused}"
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System"}
 
 
-def simulator_prompt(dialogue: Dialogue, told: str) -> Dialogue:
-    """The messages for the user's next turn, which says what `told` says."""
+def simulator_prompt(dialogue: Dialogue, told: str, refused: Sequence[str] = ()) -> Dialogue:
+    """The messages for the user's next turn, which says what `told` says; `refused` are earlier ones and what was wrong."""
     lines = "".join(f"{_NAMES[turn.role]}: {escape(turn.content)}\n" for turn in dialogue)
-    return Turn("system", SYSTEM), Turn("user", CONTENT.format(messages=lines, told=escape(told)))
+    again = _REFUSED.format(refused="\n".join(f"- {escape(text)}" for text in refused)) if refused else ""
+    return Turn("system", SYSTEM), Turn("user", CONTENT.format(messages=lines, told=escape(told)) + again)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
@@ -14,7 +14,7 @@ import openai
 from pydantic import Field, NonNegativeInt
 
 from intentfold.dialogue import to_messages
-from intentfold.records import from_json
+from intentfold.records import canonical_json, content_hash, from_json
 from intentfold.runtime.roles import BackendError, Completion, Prompt
 
 T = TypeVar("T")
@@ -52,12 +52,37 @@ def read_answer(cls: type[T], content: bytes, expected: str) -> T:
         raise BackendError(f"expected {expected}, got {content[:200]!r}: {error}") from None
 
 
+class _WatchedClient(openai.DefaultAsyncHttpxClient):
+    """Tells of every request that failed; an answer that is no JSON counts as a bad gateway's, so that it is asked for again."""
+
+    def __init__(self, failed: Callable[[str], object], timeout: float) -> None:
+        super().__init__(timeout=timeout)
+        self._failed = failed
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        try:
+            response = await super().send(request, **options)
+        except Exception as error:
+            self._failed(type(error).__name__)
+            raise
+        if response.status_code < 400:
+            try:
+                response.json()
+            except ValueError:
+                response.status_code = 502
+                self._failed("broken JSON")
+        else:
+            self._failed(str(response.status_code))
+        return response
+
+
 class OpenAIBackend:
     """Chat completions, greedy or (`temperature` above 0) sampled with a `seed`, `concurrency` at a time.
 
     The client retries what may pass (connection, 408, 409, 429, 5xx) with growing pauses. What still fails is a
     `BackendError`, raised after the other requests have ended, with what they brought. `api_key_variable` names the
-    environment variable that holds the key; None is for servers that ask for none.
+    environment variable that holds the key; None is for servers that ask for none. `response_format` holds the server to a
+    shape (`runtime/structured.py`). `failed` is told of every request that failed, those that are tried again among them.
     """
 
     def __init__(
@@ -72,6 +97,8 @@ class OpenAIBackend:
         chat_template_kwargs: Mapping[str, Any] | None = None,
         temperature: float = 0.0,
         seed: int | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        failed: Callable[[str], object] | None = None,
     ) -> None:
         self.base_url = base_url
         self.model = model
@@ -84,13 +111,16 @@ class OpenAIBackend:
             "max_retries": retries,
             "timeout": timeout,
         }
-        self._extra = {"chat_template_kwargs": dict(chat_template_kwargs)} if chat_template_kwargs else {}
+        self._failed, self._timeout = failed, timeout
+        self._format = dict(response_format) if response_format else None
+        self._extra: dict[str, Any] = {"chat_template_kwargs": dict(chat_template_kwargs)} if chat_template_kwargs else {}
 
     @property
     def name(self) -> str:
-        """Endpoint and model, and how it samples where it does."""
+        """Endpoint and model, how it samples where it does, and the shape that it is held to."""
         sampled = f" at {self.temperature}, seed {self.seed}" if self.temperature else ""
-        return f"{self.base_url.rstrip('/')}#{self.model}{sampled}"
+        shape = f" as {self._format['type']} {content_hash(canonical_json(self._format))}" if self._format else ""
+        return f"{self.base_url.rstrip('/')}#{self.model}{sampled}{shape}"
 
     def complete(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         """One completion a prompt, in order."""
@@ -98,7 +128,8 @@ class OpenAIBackend:
 
     async def _complete_all(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Completion]:
         turnstile = asyncio.Semaphore(self.concurrency)
-        async with openai.AsyncOpenAI(**self._client) as client:
+        watched = None if self._failed is None else _WatchedClient(self._failed, self._timeout)
+        async with openai.AsyncOpenAI(**self._client, http_client=watched) as client:
 
             async def one(prompt: Prompt) -> Completion:
                 async with turnstile:
@@ -122,6 +153,7 @@ class OpenAIBackend:
             max_tokens=max_tokens,
             temperature=self.temperature,
             seed=self.seed if self.temperature else openai.omit,
+            response_format=openai.omit if self._format is None else self._format,  # type: ignore[arg-type]
             extra_body=self._extra,
         )
         answer = read_answer(_Answer, response.content, "a choice and its usage")

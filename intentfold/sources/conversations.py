@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from intentfold.dialogue import Role, Turn, to_messages
+from intentfold.dialogue import Dialogue, Role, Turn, to_messages
 from intentfold.records import canonical_json, content_hash
 from intentfold.sources.loading import parsed
 from intentfold.trace import Conversation
@@ -42,10 +42,15 @@ def read_conversation(line: str) -> tuple[Conversation, Counter[str]]:
         else:
             turns.append(Turn(role, text))
     dialogue = tuple(turns)
-    id = data.get("id", content_hash(canonical_json(to_messages(dialogue))))
+    id = data.get("id", own_id(dialogue))
     if isinstance(id, bool) or not isinstance(id, str | int) or not str(id).strip():
         raise ValueError(f"id: expected a string or a whole number, got {id!r}")
     return Conversation(1, str(id), dialogue), found
+
+
+def own_id(dialogue: Dialogue) -> str:
+    """The id of a conversation that has none: a hash of its words."""
+    return content_hash(canonical_json(to_messages(dialogue)))
 
 
 def _role(message: Any, where: str) -> Role | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from intentfold.construct.build import Plan, Source, build_shard, shards
+from intentfold.construct.build import Plan, Source, build_and_keep, shards
 from intentfold.construct.episode import build_episode
 from intentfold.construct.leakage import TrainingIndex, leakage_error
 from intentfold.construct.splits import INTERACTIVE_POOL, POOLS, in_pool, split_of
@@ -55,5 +55,5 @@ def test_what_only_a_judge_can_grade_is_in_the_interactive_pool_and_in_no_other_
     built = {}
     for pool in (None, *POOLS, INTERACTIVE_POOL):
         plan = Plan((Source("vitabench", 2, real=True),), (1,), 0, pool=pool, data=data)
-        built[pool] = build_shard(plan, shards(plan)[0], tmp_path / str(pool))
+        built[pool] = build_and_keep(plan, shards(plan)[0], tmp_path / str(pool))
     assert {pool for pool, count in built.items() if count} == {INTERACTIVE_POOL} and built[INTERACTIVE_POOL] == 2

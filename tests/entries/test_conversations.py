@@ -12,6 +12,7 @@ from intentfold.records import RecordError, read_jsonl, write_jsonl
 from intentfold.runtime.backends import Backends, Model
 from intentfold.runtime.roles import Completion
 from intentfold.trace import Conversation, Episode
+from tests.served import chat_server
 from tests.tiny import script
 
 LINES = [
@@ -53,9 +54,10 @@ BAD = [
 ]
 
 
-def imported(folder: Path, *lines: str) -> Path:
+def imported(folder: Path, *lines: str, flags: tuple[str, ...] = ()) -> Path:
     (folder / "in.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    script("data_gen/import_conversations.py").main(["--conversations", str(folder / "in.jsonl"), "--out", str(folder / "out")])
+    given = ["--conversations", str(folder / "in.jsonl"), "--out", str(folder / "out"), *flags]
+    script("data_gen/import_conversations.py").main(given)
     return folder / "out"
 
 
@@ -81,6 +83,92 @@ def test_an_import_keeps_the_words_of_both_sides_and_counts_the_rest(tmp_path) -
     before = (out / "conversations.jsonl").read_bytes()
     assert (imported(tmp_path, *map(json.dumps, LINES)) / "conversations.jsonl").read_bytes() == before
     assert not (out / "quarantine.jsonl").exists()
+
+
+def test_personal_data_is_masked_on_request_also_in_what_is_set_aside(tmp_path) -> None:
+    said = {"id": "jo@b.example", "messages": [{"role": "user", "content": "I am jo@b.example, call +44 20 7946 0958"}]}
+    bad = ['{"messages": [{"role": "pirate", "content": "jo@b.example"}]}', "jo@b.example"]
+    out = imported(tmp_path, json.dumps(said), *bad, flags=("--mask", "true"))
+    [one] = read_jsonl(out / "conversations.jsonl", Conversation)
+    assert (one.id, one.dialogue[0].content) == ("[email 1]", "I am [email 1], call [phone 1]")
+    counts = json.loads((out / "counts.json").read_text())
+    assert (counts["email values masked"], counts["phone values masked"], counts["lines set aside"]) == (1, 1, 2)
+    assert "role user, assistant" in (out / "quarantine.jsonl").read_text()
+    assert not [path for path in out.rglob("*") if path.is_file() and "jo@" in path.read_text()]
+
+
+SAID = [
+    ("A flight to Lisbon, for three.", [("SET city: Lisbon", "to Lisbon"), ("SET seats: three", "for three")]),
+    ("Porto instead. And lounge access?", [("SET city: Porto", "Porto instead")]),
+    ("Yes, the first offer, at noon. Seats are optional.",
+     [("SET time: noon", "at noon"), ("REPRIORITIZE seats: optional", "Seats are optional"), ("DELETE city", "the first offer")]),
+]  # fmt: skip
+
+
+class Annotator:
+    """What stands in SAID by the user's words; a first answer about Porto is wrong in ways that are told."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.wrong = [
+            "no JSON",
+            '{"edits": [{"line": "SET city: Oslo", "quote": "Porto"}]}',
+            '{"edits": [{"line": "SET city: Porto", "quote": "Faro"}]}',
+            '{"edits": [{"line": "DELETE meal", "quote": "Porto"}]}',
+            '{"edits": [{"line": "ADD conclusion x: Porto", "quote": "Porto"}]}',
+        ]  # fmt: skip
+
+    def __call__(self, body) -> str:
+        said = body["messages"][1]["content"]
+        self.asked.append(said)
+        assert body["response_format"]["json_schema"]["name"] == "annotation"
+        user = said.split("\nUser: ")[1].split("\n\nThese answers")[0]
+        if user.startswith("Porto") and self.wrong:
+            return self.wrong.pop(0)
+        edits = dict(SAID).get(user, [("SET x: nobody said it", user)])
+        return json.dumps({"edits": [{"line": line, "quote": quote} for line, quote in edits]})
+
+
+def dialogue(*users: str) -> str:
+    turns = [turn for user in users for turn in (("user", user), ("assistant", "Noted."))]
+    return json.dumps({"messages": [{"role": role, "content": said} for role, said in turns]})
+
+
+def test_an_annotator_writes_edits_that_fold_and_are_quoted(tmp_path) -> None:
+    annotator = Annotator()
+    with chat_server(annotator) as (url, requests):
+        flags = (
+            "--annotator",
+            json.dumps({"kind": "openai", "base_url": url, "model": "m"}),
+            "--attempts",
+            "6",
+            "--license",
+            "cc0-1.0",
+        )
+        out = imported(tmp_path, dialogue(*(user for user, _ in SAID)), dialogue("Surprise me."), flags=flags)
+        asked = len(requests)
+        before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+        imported(tmp_path, dialogue(*(user for user, _ in SAID)), dialogue("Surprise me."), flags=flags)
+        # What had been answered was not asked again, nor counted twice.
+        assert len(requests) == asked
+        assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    [episode] = [one for split in ("train", "dev", "test") for one in read_jsonl(out / f"{split}.jsonl", Episode)]
+    assert [sorted(item.text for item in turn.state.items) for turn in episode.turns] == [
+        ["city: Lisbon", "seats: three"], ["city: Porto", "seats: three"], ["seats: three", "time: noon"],
+    ]  # fmt: skip
+    assert episode.turns[2].state.items[0].priority == "optional"
+    assert (episode.task.license, episode.task.answer_form) == ("cc0-1.0", "state")
+    reasons = [json.loads(line)["reason"] for line in (out / "rejected.jsonl").read_text().splitlines()]
+    assert [reason for reason in reasons if "nobody said it" not in reason] == [
+        "expected a JSON object, got 'no JSON'", "the value 'Oslo' was not said",
+        "SET city: Porto: the quote is not in the user's turn: 'Faro'",
+        "DELETE meal: no active item, or more than one, is named 'meal'", "conclusion: expected what the user wants, no more",
+    ]  # fmt: skip
+    counts = json.loads((out / "counts.json").read_text())
+    assert (counts["conversations annotated"], counts["conversations given up"], counts["edits"]) == (1, 1, 6)
+    assert counts["annotations rejected"] == 5 + 6
+    assert counts["usage"]["annotator"]["requests"] == asked
+    assert any("- no JSON: expected a JSON object" in asked for asked in annotator.asked)
 
 
 def test_nothing_that_could_be_read_is_an_error(tmp_path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from intentfold.dialogue import Turn
+from intentfold.prompts.construction import Proposal
 from intentfold.runtime.openai_api import OpenAIBackend, _Answer, read_answer
-from intentfold.runtime.roles import BackendError
+from intentfold.runtime.roles import BackendError, Completion
+from intentfold.runtime.structured import read_structured, response_format
 from tests.served import chat_server
 
 
@@ -38,6 +40,41 @@ def test_completions_come_back_in_order(server) -> None:
     assert requests[0]["chat_template_kwargs"] == {"enable_thinking": False}
     assert (requests[0]["temperature"], requests[0]["max_tokens"]) == (0.0, 5)
     assert backend.name == f"{url}#m"
+
+
+def test_a_server_is_held_to_a_shape_and_told_failures_are_all() -> None:
+    answers = iter([503, b'{"choices": [', b"<html>", '{"name": "a", "value": "b"}', 400])
+    told: list[str] = []
+    with chat_server(lambda body: next(answers)) as (url, requests):
+        shape = response_format(Proposal, "json_schema")
+        backend = OpenAIBackend(url, "m", retries=3, response_format=shape, failed=told.append)
+        [found] = backend.complete(prompts("one"), 5)
+        with pytest.raises(BackendError, match="BadRequestError"):
+            backend.complete(prompts("two"), 5)
+    assert read_structured(Proposal, found) == Proposal("a", "b")
+    # What cannot be read is asked for again like any failure of a server; a refusal is not.
+    assert told == ["503", "broken JSON", "broken JSON", "400"]
+    asked = requests[0]["response_format"]["json_schema"]
+    assert (asked["name"], asked["strict"], asked["schema"]["required"]) == ("proposal", True, ["name", "value"])
+    assert asked["schema"]["additionalProperties"] is False
+    # Answers held to another shape, or to none, are other answers.
+    assert (
+        len({backend.name, OpenAIBackend(url, "m").name, OpenAIBackend(url, "m", response_format={"type": "json_object"}).name})
+        == 3
+    )
+
+
+def test_answers_of_a_shape_are_read_or_refused() -> None:
+    assert response_format(Proposal, "none") is None
+    assert response_format(Proposal, "json_object") == {"type": "json_object"}
+    assert read_structured(Proposal, Completion('```json\n{"name": "a", "value": "b"}\n```', 1, 1, True)) == Proposal("a", "b")
+    for text, stopped, reason in [
+        ('{"name": "a", "value": "b"}', False, "cut off after 7 tokens"), ("} {", True, "expected a JSON object"),
+        ('{"name": "a"}', True, "field value: Field required"), ('{"name": "a", "value": 3}', True, "field value: .* got .3"),
+        ('{"name": "a", "value": "b", "x": 1}', True, "field x"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=reason):
+            read_structured(Proposal, Completion(text, 1, 7, stopped))
 
 
 @pytest.mark.parametrize("bad", ["fail", "empty"])
