@@ -32,12 +32,12 @@ class Arguments:
     def __post_init__(self) -> None:
         if not self.parts or len(set(self.parts)) != len(self.parts):
             raise ValueError(f"parts: expected folders, each once, got {list(map(str, self.parts))}")
-        if lacking := [str(part) for part in self.parts if not (part / "plan.json").is_file()]:
-            raise ValueError(f"parts: no plan.json in {lacking}: expected folders of data_gen/build_traces.py --part")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
+    if lacking := [str(part) for part in args.parts if not (part / "plan.json").is_file()]:
+        raise SystemExit(f"parts: no plan.json in {lacking}: expected folders of data_gen/build_traces.py --part")
     check_same_run(args.out, args)
     plan = same(args.parts, "plan.json", lambda text: text)
     same(args.parts, "versions.json", lambda text: json.loads(text)["revision"])
