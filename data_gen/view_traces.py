@@ -20,13 +20,13 @@ class Arguments:
     """What to show.
 
     Args:
-        traces: folder of a build
+        build: folder of a build
         out: the page's file; traces.html in the build's folder where it is not given
         splits: which of the build's files
         most: at most so many episodes, drawn by their ids' hashes where there are more
     """
 
-    traces: Path
+    build: Path
     out: Path | None = None
     splits: list[Split] = field(default_factory=lambda: list(get_args(Split)))
     most: int = 5000
@@ -38,15 +38,15 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    files = [path for split in args.splits if (path := args.traces / f"{split}.jsonl").is_file()]
+    files = [path for split in args.splits if (path := args.build / f"{split}.jsonl").is_file()]
     episodes = [episode for path in files for episode in read_jsonl(path, Episode)]
     if not episodes:
-        raise SystemExit(f"{args.traces}: no episodes in {', '.join(args.splits)}")
+        raise SystemExit(f"{args.build}: no episodes in {', '.join(args.splits)}")
     kept = {episode.id for episode in sorted(episodes, key=lambda one: content_hash(one.id))[: args.most]}
     shown = [episode for episode in episodes if episode.id in kept]
-    out = args.out or args.traces / "traces.html"
+    out = args.out or args.build / "traces.html"
     some = f"{len(shown)} of {len(episodes)} episodes" if len(shown) < len(episodes) else f"{len(shown)} episodes"
-    write_text(out, trace_page(f"Traces of {args.traces.name}: {some}", shown))
+    write_text(out, trace_page(f"Traces of {args.build.name}: {some}", shown))
     print(f"{out}: {some}, {out.stat().st_size / 2**20:.1f} MiB")
 
 

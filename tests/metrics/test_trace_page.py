@@ -98,11 +98,11 @@ def test_the_page_of_a_build(tmp_path) -> None:
     for split, names in (("train", ("a", "b", "c")), ("test", ("d",))):
         write_jsonl(tmp_path / f"{split}.jsonl", [house(name) for name in names])
     view = script("data_gen/view_traces.py")
-    view.main(["--traces", str(tmp_path)])
+    view.main(["--build", str(tmp_path)])
     text = (tmp_path / "traces.html").read_text()
     assert "4 episodes" in text and all(f'"id":"{name}"' in text for name in "abcd")
-    view.main(["--traces", str(tmp_path), "--most", "2", "--splits", "[train]", "--out", str(tmp_path / "two.html")])
+    view.main(["--build", str(tmp_path), "--most", "2", "--splits", "[train]", "--out", str(tmp_path / "two.html")])
     text = (tmp_path / "two.html").read_text()
     assert "2 of 3 episodes" in text and text.count('"id":"') == 2
     with pytest.raises(SystemExit, match="no episodes"):
-        view.main(["--traces", str(tmp_path / "none")])
+        view.main(["--build", str(tmp_path / "none")])
