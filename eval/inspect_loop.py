@@ -96,7 +96,7 @@ def main(argv: list[str] | None = None) -> None:
     episodes = spread(read_jsonl(args.episodes, Episode), args.limit)
     codecs: dict[ModelRole, str] = {"tracker": args.codec, "checker": "verdict"}
     for role, model in args.models().items():
-        if missing := model.missing(codecs.get(role)):
+        if missing := model.missing(codecs.get(role), args.window or None):
             raise SystemExit(f"{role}: {missing}")
     backends = {role: args.seeded(model, episodes, args.codec, args.window or None) for role, model in args.models().items()}
     names = {role: make(None).name for role, make in backends.items()}

@@ -40,7 +40,7 @@ class Arguments(TrainArguments):
         teacher_sees: the student's prompt (`plain`) or that with the right answer in it (`privileged`)
         worked_examples: finished rows shown to the teacher before the question
         codec: of a tracker, delta (edits) or full (the whole state)
-        window: of a tracker, last messages of the dialogue that the prompt shows; 0 shows the whole history
+        window: of a tracker, last messages of the dialogue that the prompt shows; 0 shows all, and a row is then a whole dialogue
         own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
         branches: of a tracker, other turns that the user might have taken, sampled beside each turn (the traces' style.branches)
         beta: 1 is the reverse KL, 0 the forward KL, between them the generalised Jensen-Shannon divergence
@@ -81,7 +81,7 @@ class Arguments(TrainArguments):
         for name in ("steps", "max_completion", "gate_folds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.branches < 0 or self.micro_batch % (1 + self.branches):
+        if self.branches < 0 or (self.window and self.micro_batch % (1 + self.branches)):
             raise ValueError(f"micro_batch must be a multiple of 1 + branches, got {self.micro_batch} and {self.branches}")
         if self.teacher == "adapter" and self.teacher_adapter is None and self.init_adapter is None:
             raise ValueError("teacher 'adapter' needs teacher_adapter or init_adapter")
@@ -112,7 +112,7 @@ def train(args: Arguments) -> None:
 
     codec = CODECS.get(args.role, args.codec)
     for adapter in filter(None, (args.init_adapter, args.teacher_adapter)):
-        check_stamp(adapter, codec)
+        check_stamp(adapter, codec, args.window or None)
     folder = args.traces if args.role == "tracker" else args.data
     assert folder is not None  # Arguments refuses it
     if args.role == "tracker":
@@ -126,6 +126,7 @@ def train(args: Arguments) -> None:
     max_prompt = args.max_length - args.max_completion
     asked = ((one.name, one.prompt()) for one in rows.asked)
     preflight.check_prompt_lengths(tokenizer, asked, args.chat_template_kwargs, max_prompt)
+    preflight.check_trunks(tokenizer, () if args.window else rows.asked[:256], args.chat_template_kwargs)
     shown = random.Random(args.seed).sample(rows.asked, args.worked_examples)
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
     record_run(args.out, args)
@@ -150,7 +151,7 @@ def train(args: Arguments) -> None:
         callbacks=runs.callbacks(args),
     )
     print(f"{len(rows.asked)} rows, {args.steps} optimizer steps of {args.rows_per_step}")
-    facts = {"role": args.role, "data": dataset_hash(folder), "template": template_hash(codec)}
+    facts = {"role": args.role, "data": dataset_hash(folder), "template": template_hash(codec, args.window or None)}
     probes = [preflight.prompt_ids(tokenizer, one.prompt(), args.chat_template_kwargs) for one in rows.asked[:4]]
     runs.train(trainer, args.out, facts, probes)
 

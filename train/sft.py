@@ -15,7 +15,8 @@ from typing import Any
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
-from intentfold.prompts.templates import Role
+from intentfold.prompts.templates import Role, template_hash
+from intentfold.prompts.tracker import WINDOW
 from intentfold.training.arguments import TrainArguments
 
 
@@ -65,9 +66,11 @@ def train(args: Arguments) -> None:
     from intentfold.training.sft import CompletionTrainer
 
     examples = load_examples(args.data, args.split)
-    if args.init_adapter is not None:
-        check_stamp(args.init_adapter, examples[0].provenance.codec)
     template = preflight.check_one_template(examples, args.role)
+    codec = examples[0].provenance.codec
+    window = WINDOW if template == template_hash(codec) else None
+    if args.init_adapter is not None:
+        check_stamp(args.init_adapter, codec, window)
     rows = training_rows(args, examples)
     preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
     steps = args.steps or len(rows) // args.rows_per_step

@@ -42,7 +42,7 @@ def example(
             load=episode.load,
             mining=mining,
             codec=codec,
-            template=tracker_template_hash(codec),
+            template=tracker_template_hash(codec, window),
             phenomena=episode.turns[turn].phenomena,
             branch=branch,
         ),

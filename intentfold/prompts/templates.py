@@ -6,7 +6,7 @@ from typing import Literal
 
 from intentfold.prompts.assets import learner_template_hash
 from intentfold.prompts.checker import checker_template_hash
-from intentfold.prompts.tracker import tracker_template_hash
+from intentfold.prompts.tracker import WINDOW, tracker_template_hash
 
 Role = Literal["tracker", "checker", "learner"]
 _ROLES: dict[str, Role] = {"delta": "tracker", "full": "tracker", "verdict": "checker", "asset": "learner"}
@@ -19,9 +19,9 @@ def role_of(codec: str) -> Role:
     return _ROLES[codec]
 
 
-def template_hash(codec: str) -> str:
-    """Identity of the template that the role of this codec is rendered with now."""
+def template_hash(codec: str, window: int | None = WINDOW) -> str:
+    """Identity of the template that the role of this codec is rendered with now; `window` is a tracker's, None for all."""
     role = role_of(codec)
     if role == "tracker":
-        return tracker_template_hash("full" if codec == "full" else "delta")
+        return tracker_template_hash("full" if codec == "full" else "delta", window)
     return checker_template_hash() if role == "checker" else learner_template_hash()

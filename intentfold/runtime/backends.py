@@ -66,16 +66,17 @@ class Model:
             return replace(self, seed=None)
         return replace(self, seed=(self.seed or 0) + epoch - 1)
 
-    def missing(self, codec: str | None = None) -> str:
+    def missing(self, codec: str | None = None, window: int | None = WINDOW) -> str:
         """What must be there before any work and is not, empty where nothing is missing.
 
-        `codec` is what it is to write, where that is known: raises `StampError` where its adapter was trained otherwise.
+        `codec` is what it is to write, where that is known, and `window` what a tracker is shown: raises `StampError` where its
+        adapter was trained otherwise.
         """
         for folder, file in ((self.base, "config.json"), (self.adapter, "adapter_config.json")):
             if folder is not None and not (Path(folder) / file).is_file():
                 return f"{folder} must be a folder with {file}"
         if self.adapter is not None and codec is not None:
-            check_stamp(Path(self.adapter), codec)
+            check_stamp(Path(self.adapter), codec, window)
         if self.api_key_variable is not None and not os.environ.get(self.api_key_variable):
             return f"the environment variable {self.api_key_variable} is not set"
         return ""

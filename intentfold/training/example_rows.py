@@ -5,21 +5,18 @@ Nothing rolls forward from one to the next. Examples that share an output stand 
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from torch.utils.data import Sampler
 
 from intentfold.codec.verdict import decode_verdict
 from intentfold.dialogue import to_messages
 from intentfold.example import Example
 from intentfold.prompts.templates import Role
-from intentfold.training.data import endless, load_examples
+from intentfold.training.data import load_examples
 from intentfold.training.preflight import check_one_template, check_size
-from intentfold.training.row_source import Supply
+from intentfold.training.row_source import GroupOrder, Supply
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +50,10 @@ class AskedExample:
         return self.example.completion
 
 
-class GroupOrder(Sampler[int]):
-    """Places of examples, `rows` a step, each step's `repeat` times over; the `groups` in a seeded order without end.
-
-    A group that does not fit into a step is finished in the next.
-    """
-
-    def __init__(self, groups: Sequence[Sequence[int]], rows: int, steps: int, repeat: int, seed: int) -> None:
-        self.groups, self.rows, self.steps, self.repeat, self.seed = groups, rows, steps, repeat, seed
-
-    def __len__(self) -> int:
-        return self.rows * self.steps * self.repeat
-
-    def __iter__(self) -> Iterator[int]:
-        order = endless(len(self.groups), random.Random(f"{self.seed}/groups"))
-        waiting: list[int] = []
-        for _ in range(self.steps):
-            while len(waiting) < self.rows:
-                waiting += self.groups[next(order)]
-            step, waiting = waiting[: self.rows], waiting[self.rows :]
-            for _ in range(self.repeat):
-                yield from step
-
-
 class ExampleRows:
     """Examples as rows; the student's outputs are compared with the right ones and lead nowhere."""
+
+    whole_dialogues = False
 
     def __init__(self, examples: Sequence[Example]) -> None:
         self.asked = [AskedExample(example, place) for place, example in enumerate(examples)]
@@ -96,6 +72,10 @@ class ExampleRows:
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[AskedExample]:
         """The examples of the rows."""
         return [self.asked[row["example"]] for row in rows]
+
+    def more(self) -> list[AskedExample]:
+        """Nothing: no example waits for another."""
+        return []
 
     def together(self, asked: Sequence[AskedExample]) -> list[int]:
         """Those that share an output have one number."""

@@ -2,19 +2,19 @@
 
 What is overridden: where samples come from (`_prepare_inputs`: a `RowSource` instead of a column of prompts) and whom the
 divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
-what rows begin with alike is computed once, in sampling as in both forward passes.
+what rows begin with alike is computed once, in sampling as in both forward passes; of whole dialogues on any device.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
+from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import DistillationTrainer
@@ -24,7 +24,9 @@ from intentfold.runtime.decoding import continuations, has_linear_attention, sam
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
+from intentfold.training.segments import segmentable
 from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
+from intentfold.training.tree_decoding import TreeDecoder, body
 
 
 class OnPolicyTrainer(DistillationTrainer):
@@ -66,21 +68,30 @@ class OnPolicyTrainer(DistillationTrainer):
             self.check_teacher()
         if self._step % passes == 0 or self._buffered_inputs is None:
             batch = self._generate_and_score_completions(generation_batch)
-            order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
-            self._buffered_inputs = [trimmed(batch, rows) for rows in order.chunk(passes)]
+            micro_batches = in_passes(batch, passes, self.rollout.whole_dialogues)
+            self._buffered_inputs = [trimmed(batch, rows) for rows in micro_batches]
         return self._buffered_inputs[self._step % passes]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        folds = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
-        prompts = [self._ids(fold.prompt()) for fold in folds]
-        overlong = [len(prompt) > self.max_prompt for prompt in prompts]
-        if any(overlong):
-            folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
-            prompts = [self._ids(fold.prompt()) for fold in folds]
-        completions = self._sample(prompts)
-        outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in completions]
-        seen = self.rollout.finish(folds, outputs)
-        seen["overlong"] = [float(long) for long in overlong]
+        folds: list[Any] = []
+        prompts: list[list[int]] = []
+        completions: list[list[int]] = []
+        seen: dict[str, list[float]] = {}
+        write = self._writer()
+        wave = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
+        # A rank whose dialogues are through writes along for nothing: sharded weights are gathered by all or none.
+        while any(gather_object([bool(wave)])):
+            if not wave:
+                write(prompts[:1], [0])
+                continue
+            asked, its_prompts, overlong = self._in_bounds(wave)
+            said = write(its_prompts, self.rollout.together(asked))
+            happened = self.rollout.finish(asked, [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in said])
+            happened["overlong"] = [float(long) for long in overlong]
+            for name, values in happened.items():
+                seen.setdefault(name, []).extend(values)
+            folds, prompts, completions = [*folds, *asked], [*prompts, *its_prompts], [*completions, *said]
+            wave = self.rollout.more()
         seen["unstopped"] = [float(ids[-1] not in self.eos_token_ids) for ids in completions]
         seen["tokens"] = [float(len(ids)) for ids in completions]
         for name, values in seen.items():
@@ -93,6 +104,33 @@ class OnPolicyTrainer(DistillationTrainer):
         batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
         batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
         return batch
+
+    def _in_bounds(self, folds: list[Any]) -> tuple[list[Any], list[list[int]], list[bool]]:
+        """The folds, their prompts, and which of them had to go back to the oracle state."""
+        prompts = [self._ids(fold.prompt()) for fold in folds]
+        overlong = [len(prompt) > self.max_prompt for prompt in prompts]
+        if any(overlong):
+            folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
+            prompts = [self._ids(fold.prompt()) for fold in folds]
+        return folds, prompts, overlong
+
+    def _writer(self) -> Callable[[list[list[int]], Sequence[int]], list[list[int]]]:
+        """What turns the prompts of a wave, and the groups that they stand in, into completions."""
+        model = self.accelerator.unwrap_model(self.model_wrapped)
+        whole = self.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+        if not (self.rollout.whole_dialogues and whole and segmentable(model)):
+            return lambda prompts, groups: self._sample(prompts)
+        decoder = TreeDecoder(model, self.args.max_completion_length, self.eos_token_ids, sampled)
+
+        def write(prompts: list[list[int]], groups: Sequence[int]) -> list[list[int]]:
+            model.eval()
+            with self.accelerator.autocast():
+                said = decoder.write(prompts, groups)
+            model.train()
+            self._metrics["train"]["computed/sampling"].append(decoder.computed / decoder.apart)
+            return said
+
+        return write
 
     def _sample(self, prompts: list[list[int]]) -> list[list[int]]:
         """A completion of the student's a prompt, drawn at temperature 1, stop token included where one was drawn."""
@@ -138,8 +176,10 @@ class OnPolicyTrainer(DistillationTrainer):
 
     def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
-        if self.accelerator.device.type == "cpu":
-            return packed_hidden(_body(model), pack(_rows(inputs), alike=not has_linear_attention(model)))
+        if self.accelerator.device.type == "cpu" or self.rollout.whole_dialogues:
+            packed = pack(_rows(inputs), body(model))
+            self._metrics["train"]["computed/passes"].append(packed.computed / packed.apart)
+            return packed_hidden(body(model), packed)
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))
@@ -206,11 +246,6 @@ def on_track(said: Sequence[int], right: Sequence[int]) -> int:
     return min(same + 1, len(said))
 
 
-def _body(model: Any) -> Any:
-    """The model without its head, with its adapter where it has one."""
-    return (model.get_base_model() if hasattr(model, "get_base_model") else model).base_model
-
-
 def _rows(inputs: dict[str, Any]) -> list[Row]:
     """The rows of a padded batch."""
     columns = (inputs[f"{part}_{what}"].tolist() for part in ("prompt", "completion") for what in ("ids", "mask"))
@@ -229,6 +264,16 @@ def by_length(batch: dict[str, Any]) -> list[int]:
     for group, length in zip(groups, (batch["prompt_mask"].sum(1) + batch["completion_mask"].sum(1)).tolist(), strict=True):
         longest[group] = max(longest.get(group, 0), length)
     return sorted(range(len(groups)), key=lambda place: (longest[groups[place]], groups[place]))
+
+
+def in_passes(batch: dict[str, Any], passes: int, whole_groups: bool) -> Sequence[torch.Tensor]:
+    """Places of the batch's rows for each of `passes` forward passes, by length; no group is cut where they are to be whole."""
+    order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
+    if not whole_groups:
+        return order.chunk(passes)
+    together = batch["together"][order]
+    groups = torch.tensor(list(dict.fromkeys(together.tolist())), device=order.device)
+    return [order[torch.isin(together, some)] for some in groups.chunk(passes)]
 
 
 def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of, template_hash
+from intentfold.prompts.tracker import WINDOW, trunk_of
+from intentfold.training.row_source import Asked
 
 
 class PreflightError(ValueError):
@@ -82,10 +84,10 @@ def check_one_template(examples: Sequence[Example], role: Role = "tracker") -> s
     codec, found = next(iter(made))
     if role_of(codec) != role:
         raise PreflightError(f"the examples are for the {role_of(codec)} (codec {codec}), the run trains a {role}")
-    now = template_hash(codec)
-    if found != now:
+    now = [template_hash(codec, window) for window in (WINDOW, None)]  # equal but for a tracker
+    if found not in now:
         raise PreflightError(f"the examples were rendered with template {found}, the runtime renders with {now}: mine them again")
-    return now
+    return found
 
 
 def check_size(rows: int, rows_per_step: int, what: str) -> None:
@@ -146,6 +148,34 @@ def check_prompt_lengths(
             raise PreflightError(
                 f"{name}: the prompt has {length} tokens, more than the {max_prompt} that max_length leaves for it"
             )
+
+
+def check_trunks(tokenizer: Any, asked: Sequence[Asked], template_kwargs: Mapping[str, Any]) -> None:
+    """A trunk's ids must be what both prompts of its row begin with, and what the trunks of later turns begin with (D5).
+
+    `asked` are whole-history rows, those of a dialogue side by side, turn by turn. Where it fails nothing would be wrong, but
+    what the text of the rows has in common would be computed for each.
+    """
+    before: list[tuple[str, list[int]]] = []
+    for one in asked:
+        for messages in (one.prompt(), one.privileged_prompt()):
+            shared = trunk_of(messages[-1]["content"])
+            text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **template_kwargs)
+            if not shared or shared not in text:
+                raise PreflightError(f"{one.name}: expected the dialogue as it is in the rendered prompt, got {text[:200]!r}")
+            trunk = list(tokenizer(text[: text.rindex(shared) + len(shared)], add_special_tokens=False)["input_ids"])
+            while before and not shared.startswith(before[-1][0]):
+                before.pop()
+            earlier = [("the trunk of a later turn", trunk, ids) for _, ids in before[-1:]]
+            for what, ids, wanted in (*earlier, ("the prompt", prompt_ids(tokenizer, messages, template_kwargs), trunk)):
+                if ids[: len(wanted)] != wanted:
+                    alike = next(n for n, id in enumerate(wanted) if ids[n : n + 1] != [id])
+                    raise PreflightError(
+                        f"{one.name}: {what} leaves the trunk at token {alike} of {len(wanted)}, "
+                        f"{tokenizer.decode(ids[alike : alike + 3])!r} for {tokenizer.decode(wanted[alike : alike + 3])!r}: "
+                        "with this tokenizer the turns of a dialogue share no more"
+                    )
+            before.append((shared, trunk))
 
 
 def check_teacher(

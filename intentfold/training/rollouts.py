@@ -3,6 +3,8 @@
 An optimizer step is made of *lanes*: episodes that go forward one turn a step. The student's sample for that turn is
 both what the loss is taken on and what makes the lane's next state, so nothing is generated twice. Beside it stand the
 lane's branches: other turns that the user might have taken, on which the loss is taken too (`trace.Branch`).
+
+With the whole history in the prompt a step is made of whole dialogues (`Dialogues`): what their turns share is computed once.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from intentfold.records import RECORD, from_json, to_json
 from intentfold.trace import Episode
 from intentfold.training.data import endless, load_episodes
 from intentfold.training.preflight import check_size
-from intentfold.training.row_source import Supply
+from intentfold.training.row_source import GroupOrder, Supply
 
 
 def fold_rows(episodes: Sequence[Episode], branches: int) -> list[dict[str, int]]:
@@ -78,6 +80,7 @@ class Fold:
     own: bool
     codec: Codec
     window: int | None
+    lane: int = 0  # its place among the dialogues of a step
 
     @cached_property  # a run looks at few of all that it could sample
     def right(self) -> tuple[Edit, ...]:
@@ -131,6 +134,8 @@ class Rollout:
     else from the oracle state; its `branches` start where it does. Raises ValueError where a turn has fewer branches.
     """
 
+    whole_dialogues = False
+
     def __init__(
         self,
         episodes: Sequence[Episode],
@@ -160,7 +165,7 @@ class Rollout:
 
     def together(self, folds: Sequence[Fold]) -> list[int]:
         """The lane of each fold: its branches stay beside it."""
-        return [place // (1 + self.branches) for place in range(len(folds))]
+        return [fold.lane for fold in folds]
 
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
         """The folds of a step, lane by lane, each with its branches after it."""
@@ -169,34 +174,42 @@ class Rollout:
             folds.append(self._fold(place // (1 + self.branches), row["episode"], row["turn"], row["branch"], step, rank))
         return folds
 
+    def more(self) -> list[Fold]:
+        """Nothing: a lane goes one turn forward a step."""
+        return []
+
     def _fold(self, lane: int, place: int, turn: int, branch: int, step: int, rank: int) -> Fold:
         episode = self.episodes[place]
         state, own, before = oracle_before(episode, turn), False, self.reached.get(lane)
         if turn and before is not None and (before.episode, before.turn) == (episode.id, turn - 1):
             own = random.Random(f"{self.seed}/{step}/{rank}/{lane}").random() < self.own_state_share
             state = before.state if own else state
-        return self._of(episode, turn, branch, state, own)
+        return self._of(episode, turn, branch, state, own, lane)
 
     def from_oracle(self, fold: Fold) -> Fold:
         """The same fold from the oracle state."""
         # The episode of a branch ends with it: there it is the turn that was taken.
-        return replace(self._of(fold.episode, fold.turn, 0, oracle_before(fold.episode, fold.turn), False), branch=fold.branch)
+        oracle = oracle_before(fold.episode, fold.turn)
+        return replace(self._of(fold.episode, fold.turn, 0, oracle, False, fold.lane), branch=fold.branch)
 
-    def _of(self, episode: Episode, turn: int, branch: int, state: IntentState, own: bool) -> Fold:
+    def _of(self, episode: Episode, turn: int, branch: int, state: IntentState, own: bool, lane: int) -> Fold:
         episode = episode.taking(turn, branch)
-        return Fold(episode, turn, branch, state, own, self.codec, self.window)
+        return Fold(episode, turn, branch, state, own, self.codec, self.window, lane)
 
     def finish(self, folds: Sequence[Fold], outputs: Sequence[str]) -> dict[str, list[float]]:
         """Move each lane on to the state that its own output leads to; returns what happened, a number a fold."""
         seen: dict[str, list[float]] = {"exact": [], "rejected": [], "own_state": []}
-        for place, (fold_, output) in enumerate(zip(folds, outputs, strict=True)):
+        for fold_, output in zip(folds, outputs, strict=True):
             state, rejected = fold_.read(output)
             if not fold_.branch:
-                self.reached[place // (1 + self.branches)] = Reached(fold_.episode.id, fold_.turn, state)
+                self._reach(fold_, state)
             seen["exact"].append(float(fold_.exact(state)))
             seen["rejected"].append(float(rejected))
             seen["own_state"].append(float(fold_.own))
         return seen
+
+    def _reach(self, fold: Fold, state: IntentState) -> None:
+        self.reached[fold.lane] = Reached(fold.episode.id, fold.turn, state)
 
     def state(self) -> dict[str, Any]:
         """Where the lanes stand, as JSON data."""
@@ -205,6 +218,57 @@ class Rollout:
     def restore(self, state: dict[str, Any]) -> None:
         """Put the lanes back."""
         self.reached = {int(lane): from_json(Reached, reached) for lane, reached in state.items()}
+
+
+class Dialogues(Rollout):
+    """Whole dialogues of one rank: a step holds all turns of each of its episodes, and their branches (whole-history mode).
+
+    A turn starts from the state that the student's own output of the turn before leads to with probability
+    `own_state_share` (drawn from the seed, the step, the dialogue and the turn), else from the oracle state. The latter are asked
+    first, all at once; the former in waves, each when the turn before it is through. Nothing goes over from step to step.
+    """
+
+    whole_dialogues = True
+
+    def rows(self) -> list[dict[str, int]]:
+        """One row an episode."""
+        return [{"episode": place} for place in range(len(self.episodes))]
+
+    def order(self, rows: int, steps: int, repeat: int, seed: int) -> Sampler[int]:  # type: ignore[override]
+        """Episodes in a seeded order without end."""
+        return GroupOrder([[place] for place in range(len(self.episodes))], rows, steps, repeat, seed)
+
+    def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
+        """The folds from oracle states."""
+        self._after: dict[tuple[int, int], IntentState] = {}  # by dialogue and turn
+        self._waiting: list[tuple[int, Episode, int]] = []
+        folds: list[Fold] = []
+        for lane, row in enumerate(rows):
+            episode = self.episodes[row["episode"]]
+            for turn in range(len(episode.turns)):
+                if turn and random.Random(f"{self.seed}/{step}/{rank}/{lane}/{turn}").random() < self.own_state_share:
+                    self._waiting.append((lane, episode, turn))
+                else:
+                    folds += self._turn(lane, episode, turn, oracle_before(episode, turn), False)
+        return folds
+
+    def more(self) -> list[Fold]:
+        """The folds from own states whose turn before is through."""
+        waiting, self._waiting = self._waiting, []
+        folds: list[Fold] = []
+        for lane, episode, turn in waiting:
+            before = self._after.get((lane, turn - 1))
+            if before is None:
+                self._waiting.append((lane, episode, turn))
+            else:
+                folds += self._turn(lane, episode, turn, before, True)
+        return folds
+
+    def _turn(self, lane: int, episode: Episode, turn: int, state: IntentState, own: bool) -> list[Fold]:
+        return [self._of(episode, turn, branch, state, own, lane) for branch in range(1 + self.branches)]
+
+    def _reach(self, fold: Fold, state: IntentState) -> None:
+        self._after[fold.lane, fold.turn] = state
 
 
 def oracle_folds(episodes: Sequence[Episode], codec: Codec, window: int | None, branches: int = 0) -> list[Fold]:
@@ -222,11 +286,14 @@ def oracle_before(episode: Episode, turn: int) -> IntentState:
 def load_lanes(
     folder: Path, least: int, *, codec: Codec, window: int | None, own_state_share: float, seed: int, branches: int
 ) -> Supply:
-    """A tracker's rows: split train of a folder of traces as lanes, all its folds from oracle states, and those of split dev.
+    """A tracker's rows: split train of a folder of traces, all its folds from oracle states, and those of split dev.
 
-    Raises `DataError` for a bad folder and `PreflightError` where split train has fewer episodes than `least` rows take.
+    Lanes, of whose rows each is a fold; with the whole history (`window` None) dialogues, each of them a row. Raises
+    `DataError` for a bad folder and `PreflightError` where split train has fewer episodes than `least` rows take.
     """
     episodes, held = load_episodes(folder, "train"), load_episodes(folder, "dev")
-    check_size(len(episodes), least // (1 + branches), f"{folder}, episodes of split train")
-    lanes = Rollout(episodes, codec=codec, window=window, own_state_share=own_state_share, seed=seed, branches=branches)
-    return Supply(lanes, oracle_folds(episodes, codec, window, branches), oracle_folds(held, codec, window))
+    wanted = least if window is None else least // (1 + branches)
+    check_size(len(episodes), wanted, f"{folder}, episodes of split train")
+    kind = Dialogues if window is None else Rollout
+    source = kind(episodes, codec=codec, window=window, own_state_share=own_state_share, seed=seed, branches=branches)
+    return Supply(source, oracle_folds(episodes, codec, window, branches), oracle_folds(held, codec, window))

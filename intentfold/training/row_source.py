@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from torch.utils.data import Sampler
+
+from intentfold.training.data import endless
 
 
 class Asked(Protocol):
@@ -36,9 +39,12 @@ A = TypeVar("A", bound=Asked)
 class RowSource(Protocol[A]):
     """Where the rows of each step come from, on one rank; takes back what the student made of them.
 
-    Dialogues rolled forward on the student's own states for a tracker (`rollouts.Rollout`), mined examples for the roles
-    that have nothing to roll forward (`example_rows.ExampleRows`).
+    Dialogues rolled forward on the student's own states for a tracker (`rollouts.Rollout`; whole ones at once in
+    `rollouts.Dialogues`), mined examples for the roles that have nothing to roll forward (`example_rows.ExampleRows`).
     """
+
+    whole_dialogues: bool
+    """Whether one of `rows()` is a whole dialogue, of which much is asked; else it is one thing to ask."""
 
     def rows(self) -> list[dict[str, int]]:
         """A row of plain numbers for each thing that can be asked: the trainer's dataset."""
@@ -49,7 +55,11 @@ class RowSource(Protocol[A]):
         ...
 
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[A]:
-        """What is asked in a step."""
+        """What is asked in a step, or first in it."""
+        ...
+
+    def more(self) -> list[A]:
+        """What can be asked in this step now that the outputs so far are in (`finish`); empty at its end."""
         ...
 
     def together(self, asked: Sequence[A]) -> list[int]:
@@ -71,6 +81,29 @@ class RowSource(Protocol[A]):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
         ...
+
+
+class GroupOrder(Sampler[int]):
+    """Places of rows, `rows` a step, each step's `repeat` times over; the `groups` in a seeded order without end.
+
+    A group that does not fit into a step is finished in the next.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[int]], rows: int, steps: int, repeat: int, seed: int) -> None:
+        self.groups, self.rows, self.steps, self.repeat, self.seed = groups, rows, steps, repeat, seed
+
+    def __len__(self) -> int:
+        return self.rows * self.steps * self.repeat
+
+    def __iter__(self) -> Iterator[int]:
+        order = endless(len(self.groups), random.Random(f"{self.seed}/groups"))
+        waiting: list[int] = []
+        for _ in range(self.steps):
+            while len(waiting) < self.rows:
+                waiting += self.groups[next(order)]
+            step, waiting = waiting[: self.rows], waiting[self.rows :]
+            for _ in range(self.repeat):
+                yield from step
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from torch.utils.data import Sampler
 from trl import SFTTrainer
 from trl.models.utils import _ForwardRedirection
 
-from intentfold.runtime.decoding import has_linear_attention
 from intentfold.training.data import StepOrder
 from intentfold.training.packing import Row, families, pack, packed_hidden
 
@@ -53,7 +52,7 @@ def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch
         _row(ids[:length], labels[:length])
         for ids, labels, length in zip(inputs["input_ids"].tolist(), inputs["labels"].tolist(), lengths, strict=True)
     ]
-    packed = pack(rows, inputs["input_ids"].device, alike=not has_linear_attention(base))
+    packed = pack(rows, base.base_model)
     logits_NV = base.get_output_embeddings()(packed_hidden(base.base_model, packed)).float()
     total = F.cross_entropy(logits_NV, packed.labels_N, reduction="sum")
     hits = (logits_NV.detach().argmax(-1) == packed.labels_N).sum().item()
