@@ -38,7 +38,9 @@ def adapted(base, seed):
     return model, tokenizer
 
 
-def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, rows="folds", **changes):
+def make(
+    folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, rows="folds", source=None, **changes
+):
     model, tokenizer = adapted(tiny_model(folder / "student"), 0)
     prompt = TeacherPrompt(tokenizer, {}, sees, examples)
     larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
@@ -47,7 +49,7 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
         output_dir=str(folder),
         per_device_train_batch_size=3,
         gradient_accumulation_steps=2,
-        max_steps=2,
+        max_steps=changes.pop("max_steps", 2),
         max_completion_length=12,
         beta=beta,
         report_to="none",
@@ -61,7 +63,7 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
     )
     judgements = ExampleRows(tiny_judgements())
     return OnPolicyTrainer(
-        rollout=judgements if rows == "examples" else rollout,
+        rollout=source or (judgements if rows == "examples" else rollout),
         teacher=teacher,
         gate=judgements.asked[:6] if rows == "examples" else GATE,
         max_prompt=1000,

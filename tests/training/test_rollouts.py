@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from intentfold.codec.edits import encode_edits
 from intentfold.intent import IntentState, canonical
-from intentfold.training.rollouts import LaneOrder, Rollout, fold_rows, oracle_before, oracle_folds
+from intentfold.training.rollouts import Dialogues, LaneOrder, Rollout, fold_rows, oracle_before, oracle_folds
 from tests.tiny import tiny_episodes
 
 EPISODES = tiny_episodes(6, turns=4)
@@ -130,3 +130,66 @@ def test_the_full_codec_reads_whole_states():
     assert rejected == 0
     assert fold.exact(state)
     assert not fold.exact(IntentState())
+
+
+# Whole dialogues
+
+
+def dialogues(own_state_share: float, branches: int = 0) -> Dialogues:
+    episodes = tiny_episodes(6, turns=4, branches=branches)
+    return Dialogues(episodes, codec="delta", window=None, own_state_share=own_state_share, seed=0, branches=branches)
+
+
+def gone_through(source, rows, step=0, rank=0):
+    """The waves of a step in which the student is always right."""
+    waves = []
+    wave = source.begin(rows, step, rank)
+    while wave:
+        waves.append(wave)
+        source.finish(wave, [fold.completion() for fold in wave])
+        wave = source.more()
+    return waves
+
+
+def test_a_step_holds_whole_dialogues():
+    source = dialogues(0.0, branches=1)
+    rows = source.rows()
+    order = list(source.order(2, 3, 2, seed=0))
+    assert len(order) == 2 * 3 * 2
+    assert order[:2] == order[2:4]
+    assert sorted({*order[0:2], *order[4:6], *order[8:10]}) == list(range(6))
+    [wave] = gone_through(source, [rows[n] for n in order[:2]])
+    assert [(fold.lane, fold.turn, fold.branch) for fold in wave] == list(itertools.product(range(2), range(4), range(2)))
+    assert source.together(wave) == [0] * 8 + [1] * 8
+    assert [fold.episode.id for fold in wave if not fold.branch] == [source.episodes[n].id for n in order[:2] for _ in range(4)]
+
+
+def test_own_states_come_from_the_turn_before_wave_by_wave():
+    source = dialogues(1.0)
+    first, second, third, fourth = waves = gone_through(source, [{"episode": 0}, {"episode": 1}])
+    assert [[(fold.lane, fold.turn, fold.own) for fold in wave] for wave in waves] == [
+        [(lane, turn, turn > 0) for lane in range(2)] for turn in range(4)
+    ]
+    assert canonical(fourth[1].state) == canonical(EPISODES[1].turns[2].state)
+    # What the student writes is what the next turn finds.
+    source.begin([{"episode": 0}, {"episode": 1}], 0, 0)
+    source.finish(first, ["ADD mood: gloomy", "NONE"])
+    gloomy, none = source.more()
+    assert [item.value for item in gloomy.state.items] == ["gloomy"]
+    assert none.state == IntentState()
+    assert gloomy.prompt()[1]["content"].startswith(f"User: {EPISODES[0].turns[0].user}\n")
+    assert source.state() == {}
+
+
+def test_with_shares_between_the_waves_are_few_and_drawn_alike():
+    source = dialogues(0.5)
+    rows = [{"episode": n} for n in range(6)]
+    drawn = [
+        [(fold.lane, fold.turn, fold.own) for wave in gone_through(source, rows, step) for fold in wave] for step in (0, 1, 0)
+    ]
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert {(lane, turn) for lane, turn, _ in drawn[0]} == set(itertools.product(range(6), range(4)))
+    own = [own for _, turn, own in drawn[0] + drawn[1] if turn]
+    assert 0.25 < sum(own) / len(own) < 0.75
+    assert not any(own for _, turn, own in drawn[0] if not turn)
+    assert gone_through(source, rows, 0, rank=1)[0] != gone_through(source, rows, 0, rank=0)[0]
