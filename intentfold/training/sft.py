@@ -11,7 +11,7 @@ from trl import SFTTrainer
 from trl.models.utils import _ForwardRedirection
 
 from intentfold.training.data import StepOrder
-from intentfold.training.packing import Row, families, pack, packed_hidden
+from intentfold.training.packing import Packed, Row, families, pack, packed_hidden
 
 
 class CompletionTrainer(SFTTrainer):
@@ -36,16 +36,18 @@ class CompletionTrainer(SFTTrainer):
         unwrapped = self.accelerator.unwrap_model(model)
         # The redirection steps around the model's own forward, and with it around accelerate's autocast.
         with self.accelerator.autocast():
-            total, hits, count = _ForwardRedirection()(model, unwrapped, _completion_loss, unwrapped, inputs)
+            total, hits, packed = _ForwardRedirection()(model, unwrapped, _completion_loss, unwrapped, inputs)
+        count = packed.labels_N.numel()
         loss = total / (count if num_items_in_batch is None else num_items_in_batch)
         if self.args.average_tokens_across_devices and num_items_in_batch is not None:
             loss = loss * self.accelerator.num_processes
         self._metrics["train"]["mean_token_accuracy"].append(hits / count)
+        self._metrics["train"]["computed"].append(packed.computed / packed.apart)
         return loss
 
 
-def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, float, int]:
-    """Sum of the negative log-likelihoods of the labelled tokens, how many were put first, and how many there are."""
+def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, float, Packed]:
+    """Sum of the negative log-likelihoods of the labelled tokens, how many were put first, and the rows as they were computed."""
     base = model.get_base_model()
     lengths = inputs["attention_mask"].sum(1).tolist()
     rows = [
@@ -56,7 +58,7 @@ def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch
     logits_NV = base.get_output_embeddings()(packed_hidden(base.base_model, packed)).float()
     total = F.cross_entropy(logits_NV, packed.labels_N, reduction="sum")
     hits = (logits_NV.detach().argmax(-1) == packed.labels_N).sum().item()
-    return total, float(hits), int(packed.labels_N.numel())
+    return total, float(hits), packed
 
 
 def _row(ids: list[int], labels: list[int]) -> Row:

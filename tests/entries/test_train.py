@@ -134,6 +134,29 @@ def test_opd_rolls_forward_and_moves_the_adapter(world, tmp_path):
     assert not (out / "adapter" / "teacher").exists()
 
 
+def test_a_whole_history_is_mined_trained_and_distilled_as_one_template(world, tmp_path):
+    mine = ["--traces", str(world / "traces"), "--out", str(tmp_path / "data"), "--window", "0"]
+    script("data_gen/mine_examples.py").main(mine)
+    script("train/sft.py").main([*sft(world, tmp_path / "sft", "--steps", "2"), "--data", str(tmp_path / "data")])
+    log = json.loads((tmp_path / "sft" / "metrics.json").read_text())["log"]
+    assert all(entry["computed"] < 0.8 for entry in log if "loss" in entry)
+    module = script("train/opd.py")
+    no_gate(module)
+    more = ["--window", "0", "--steps", "2", "--learning_rate", "0.01", "--branches", "0"]
+    with pytest.raises(StampError, match="with codec delta, the whole history, template"):
+        module.main(opd(world, tmp_path / "refused", *more))
+    more += ["--init_adapter", str(tmp_path / "sft" / "adapter")]
+    module.main(opd(world, tmp_path / "opd", *more))
+    metrics = json.loads((tmp_path / "opd" / "metrics.json").read_text())
+    assert metrics["template"] == json.loads((tmp_path / "sft" / "metrics.json").read_text())["template"]
+    steps = [entry for entry in metrics["log"] if "loss" in entry]
+    assert len(steps) == 2
+    assert all(max(entry["computed/passes"], entry["computed/sampling"]) < 0.9 for entry in steps)
+    check_stamp(tmp_path / "opd" / "adapter", "delta", None)
+    with pytest.raises(StampError, match="with codec delta, a window"):
+        check_stamp(tmp_path / "opd" / "adapter", "delta")
+
+
 def test_opd_of_a_checker_moves_the_adapter_and_stamps_it(world, tmp_path):
     module = script("train/opd.py")
     no_gate(module)

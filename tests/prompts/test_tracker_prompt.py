@@ -9,7 +9,7 @@ import pytest
 from intentfold.intent import Edit, IntentState, fold
 from intentfold.prompts.templates import template_hash
 from intentfold.prompts.tracker import tracker_prompt, tracker_template_hash, trunk, trunk_of
-from tests.tiny import tiny_episodes
+from tests.tiny import script, tiny_episodes
 
 [EPISODE] = tiny_episodes(1, turns=4)
 STATE = fold(fold(IntentState(), (Edit("ADD", slot="city", value="Oslo"),)), (Edit("REPLACE", id=1, value="Rome"),))
@@ -52,3 +52,16 @@ def test_the_identity_of_windows_is_that_of_recorded_adapters(codec: str, record
     assert tracker_template_hash(codec) == recorded  # type: ignore[arg-type]
     assert template_hash(codec) == template_hash(codec, 5) == recorded
     assert template_hash(codec, None) not in (recorded, template_hash("verdict"))
+
+
+def test_a_late_turn_costs_no_more_than_an_early_one_with_as_many_items() -> None:
+    made_up = script("scripts/bench_turns.py").made_up
+    size = {}
+    for window in (3, None):
+        for turn in (10, 100):
+            prompts = [tracker_prompt(*made_up(turn, first), window=window) for first in range(7)]
+            assert all(prompt[1].content.count(":") > 6 for prompt in prompts)
+            size[window, turn] = sum(len(message.content.encode()) for prompt in prompts for message in prompt)
+    assert {len(made_up(turn, 0)[0].items) for turn in (10, 100)} == {6}
+    assert size[3, 100] <= 1.1 * size[3, 10]
+    assert size[None, 100] > 5 * size[None, 10], "it is the state that keeps it so"

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, Starcoder2Config, Starcoder2ForCausalLM
 from transformers.utils import logging
 
+from intentfold.example import trl_row
 from intentfold.runtime.decoding import has_linear_attention
 from intentfold.training.packing import Packed, Row, Trie, families, lay, pack, packed_hidden, side_by_side
+from intentfold.training.preflight import prompt_ids
 from intentfold.training.segments import Segments, attend_by_segments, segmentable
 from intentfold.training.sft import _completion_loss
-from tests.tiny import script, tiny_dataset, tiny_hybrid, tiny_model
+from tests.tiny import script, tiny_dataset, tiny_hybrid, tiny_judgements, tiny_model, tiny_tokenizer
 
 
 def rows_of(rng: random.Random, trunks: int, branches: int) -> list[Row]:
@@ -59,11 +61,11 @@ def dialogue(seed: int) -> list[Row]:
     return rows
 
 
-def small_model(dtype: torch.dtype, attention: str = "sdpa") -> torch.nn.Module:
+def small_model(dtype: torch.dtype, attention: str = "sdpa", vocabulary: int = 60, seed: int = 3) -> torch.nn.Module:
     """LayerNorm, and no step in float32 alone: what is computed in float64 is exact."""
-    torch.manual_seed(3)
+    torch.manual_seed(seed)
     config = Starcoder2Config(
-        vocab_size=60,
+        vocab_size=vocabulary,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -102,6 +104,45 @@ def test_loss_and_gradients_equal_one_row_per_example(seeds: list[int]) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_in_float32_they_are_as_near(seed: int) -> None:
     check_equal(small_model(torch.float32), dialogue(seed), 1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-8), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("seed", range(3))
+def test_so_do_a_students_and_a_privileged_teachers_passes(seed: int, dtype: torch.dtype, tolerance: float) -> None:
+    student, teacher = small_model(dtype), small_model(dtype, seed=4)
+    rng = random.Random(seed)
+    rows = dialogue(seed)
+    told = [
+        Row([*row.ids[: row.prompt], *(rng.randrange(3, 60) for _ in range(4)), *row.ids[row.prompt :]], row.prompt + 4)
+        for row in rows
+    ]
+
+    def logprobs(model: torch.nn.Module, some: list[Row], together: bool) -> torch.Tensor:
+        if together:
+            return model.lm_head(packed_hidden(model.model, pack(some, model.model))).log_softmax(-1)
+        alone = [model(torch.tensor([row.ids])).logits[0, row.prompt - 1 : -1] for row in some]
+        return torch.cat(alone).log_softmax(-1)
+
+    grads = []
+    for together in (True, False):
+        p_NV = logprobs(student, rows, together)
+        with torch.no_grad():
+            q_NV = logprobs(teacher, told, together)
+        loss = (p_NV.exp() * (p_NV - q_NV)).sum()  # reverse KL
+        grads.append(torch.autograd.grad(loss, list(student.parameters())))
+    assert distance(*grads) <= tolerance
+
+
+def test_so_do_questions_about_one_output() -> None:
+    tokenizer = tiny_tokenizer()
+    rows = []
+    for example in tiny_judgements(2):
+        prompt = prompt_ids(tokenizer, trl_row(example)["prompt"], {})
+        rows.append(Row([*prompt, *tokenizer(example.completion)["input_ids"], tokenizer.eos_token_id], len(prompt)))
+    model = small_model(torch.float64, vocabulary=len(tokenizer))
+    packed = pack(rows, model)
+    assert packed.computed < 0.6 * packed.apart
+    check_equal(model, rows, 1e-8)
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
@@ -177,9 +218,9 @@ def test_layers_that_take_no_segments_get_rows_and_a_notice(tmp_path: Path, monk
     rows = rows_of(random.Random(1), trunks=2, branches=3)
     inputs = padded(rows)
     wrapped = types.SimpleNamespace(get_base_model=lambda: model)
-    total, _, count = _completion_loss(wrapped, inputs)
+    total, _, packed = _completion_loss(wrapped, inputs)
     assert total.item() == pytest.approx(one_by_one(model, rows).item(), rel=1e-6)  # logits are taken in float32
-    assert count == sum(len(row.ids) - row.prompt for row in rows)
+    assert packed.labels_N.numel() == sum(len(row.ids) - row.prompt for row in rows)
     [notice] = said
     assert notice.startswith("Qwen3_5TextModel: some layers keep a running state")
     laid = lay(Trie(), [row.ids for row in rows])

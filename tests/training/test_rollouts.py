@@ -166,14 +166,14 @@ def test_a_step_holds_whole_dialogues():
 
 def test_own_states_come_from_the_turn_before_wave_by_wave():
     source = dialogues(1.0)
-    first, second, third, fourth = waves = gone_through(source, [{"episode": 0}, {"episode": 1}])
+    waves = gone_through(source, [{"episode": 0}, {"episode": 1}])
     assert [[(fold.lane, fold.turn, fold.own) for fold in wave] for wave in waves] == [
         [(lane, turn, turn > 0) for lane in range(2)] for turn in range(4)
     ]
-    assert canonical(fourth[1].state) == canonical(EPISODES[1].turns[2].state)
+    assert canonical(waves[3][1].state) == canonical(EPISODES[1].turns[2].state)
     # What the student writes is what the next turn finds.
     source.begin([{"episode": 0}, {"episode": 1}], 0, 0)
-    source.finish(first, ["ADD mood: gloomy", "NONE"])
+    source.finish(waves[0], ["ADD mood: gloomy", "NONE"])
     gloomy, none = source.more()
     assert [item.value for item in gloomy.state.items] == ["gloomy"]
     assert none.state == IntentState()
