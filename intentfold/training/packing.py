@@ -121,8 +121,8 @@ def pack(rows: Sequence[Row], model: torch.nn.Module) -> Packed:
     device = next(model.parameters()).device
     if not segmentable(model):
         logger.warning_once(
-            f"{type(model).__name__}: some layers keep a running state or see a window of tokens; "
-            "what rows begin with alike is computed for each of them"
+            f"{type(model).__name__}: its layers keep a running state, see a window of tokens, or attend by another "
+            "implementation than eager or sdpa; what rows begin with alike is computed for each of them"
         )
         return side_by_side(rows, device)
     laid = lay(Trie(), [row.ids for row in rows], device)

@@ -222,7 +222,7 @@ def test_layers_that_take_no_segments_get_rows_and_a_notice(tmp_path: Path, monk
     assert total.item() == pytest.approx(one_by_one(model, rows).item(), rel=1e-6)  # logits are taken in float32
     assert packed.labels_N.numel() == sum(len(row.ids) - row.prompt for row in rows)
     [notice] = said
-    assert notice.startswith("Qwen3_5TextModel: some layers keep a running state")
+    assert notice.startswith("Qwen3_5TextModel: its layers keep a running state")
     laid = lay(Trie(), [row.ids for row in rows])
     with pytest.raises(RuntimeError, match="Qwen3_5TextModel: 1 of 2 layers heeded which tokens see which"):
         attend_by_segments(model.model, Segments(laid.parts), input_ids=laid.ids_1T, position_ids=laid.positions_1T)
