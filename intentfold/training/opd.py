@@ -2,7 +2,8 @@
 
 What is overridden: where samples come from (`_prepare_inputs`: a `RowSource` instead of a column of prompts) and whom the
 divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
-what rows begin with alike is computed once, in sampling as in both forward passes; of whole dialogues on any device.
+its gradient is taken along (`divergence.py`), and what rows begin with alike is computed once, in sampling as in both forward
+passes; of whole dialogues on any device.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from trl.trainer.distillation_trainer import _chunked_divergence_loss
 from trl.trainer.utils import pad, use_adapter
 
 from intentfold.models import load
+from intentfold.training.divergence import head_divergence
 from intentfold.training.preflight import check_vocabulary, prompt_ids
 from intentfold.training.row_source import Asked
 
 Sees = Literal["plain", "privileged"]
-CHUNK = 128  # tokens of which logits are held at once
 TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
 
 
@@ -84,24 +84,22 @@ class LocalTeacher:
     def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
         ours, theirs = student.get_output_embeddings(), teacher.get_output_embeddings()
-        total, entropy = hidden_NH.new_zeros(()), hidden_NH.new_zeros(())
-        # A few tokens at a time: TRL cuts in tiles of 4,096 tokens, each of several times their logits.
-        for some_NH, its_NH in zip(hidden_NH.split(CHUNK), teacher_hidden_NH.split(CHUNK), strict=True):
-            loss, its_entropy, _ = _chunked_divergence_loss(
-                some_NH[None],
-                its_NH[None],
-                ours.weight,
-                theirs.weight,
-                torch.ones(1, len(some_NH), dtype=torch.long, device=hidden_NH.device),
-                trainer.beta,
-                num_items_in_batch=1,
-                student_lm_head_bias=ours.bias,
-                teacher_lm_head_bias=theirs.bias,
-                temperature=trainer.temperature,
-            )
-            total, entropy = total + loss, entropy + its_entropy
-        count = torch.tensor(len(hidden_NH), device=hidden_NH.device)
-        return total / (count if scale is None else scale), entropy, count
+        if hidden_NH.device.type == "cpu":
+            count = torch.tensor(len(hidden_NH))
+            loss, entropy = head_divergence(hidden_NH, ours, teacher_hidden_NH, theirs, trainer.beta, trainer.temperature)
+            return loss / (count.clamp(min=1) if scale is None else scale), entropy, count
+        return _chunked_divergence_loss(
+            hidden_NH[None],
+            teacher_hidden_NH[None],
+            ours.weight,
+            theirs.weight,
+            torch.ones(1, len(hidden_NH), dtype=torch.long, device=hidden_NH.device),
+            trainer.beta,
+            num_items_in_batch=scale,
+            student_lm_head_bias=ours.bias,
+            teacher_lm_head_bias=theirs.bias,
+            temperature=trainer.temperature,
+        )
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         teacher, hidden_NH = self._hidden(trainer, student, inputs)
