@@ -202,6 +202,14 @@ def test_the_benchmark_takes_its_steps(tmp_path: Path, capsys: pytest.CaptureFix
     assert "ratio" in said
 
 
+def test_late_turns_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [f"--base={tiny_model(tmp_path)}", "--early=7", "--late=9", "--repeats=1", "--max_tokens=2"]
+    script("scripts/bench_turns.py").main(flags)
+    said = capsys.readouterr().out
+    assert "compact state, turn 9: " in said
+    assert "whole history: 1." in said
+
+
 def test_rows_can_be_taken_apart() -> None:
     rows = rows_of(random.Random(3), trunks=1, branches=3)
     model = small_model(torch.float64)
