@@ -85,9 +85,10 @@ class LocalTeacher:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
         ours, theirs = student.get_output_embeddings(), teacher.get_output_embeddings()
         if hidden_NH.device.type == "cpu":
-            count = torch.tensor(len(hidden_NH))
-            loss, entropy = head_divergence(hidden_NH, ours, teacher_hidden_NH, theirs, trainer.beta, trainer.temperature)
-            return loss / (count.clamp(min=1) if scale is None else scale), entropy, count
+            heads = (hidden_NH, ours.weight, ours.bias, teacher_hidden_NH, theirs.weight, theirs.bias)
+            each_N, entropy_N = head_divergence(*heads, trainer.beta, trainer.temperature)
+            count = torch.tensor(len(each_N))
+            return each_N.sum() / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count
         return _chunked_divergence_loss(
             hidden_NH[None],
             teacher_hidden_NH[None],

@@ -22,27 +22,30 @@ def test_value_and_gradients_are_the_definitions(beta, temperature, bias, monkey
     head, other = (torch.nn.Linear(width, 30, bias=bias, dtype=torch.float64) for width in (6, 9))
     p, q = ((layer(x) / temperature).log_softmax(-1) for layer, x in ((head, ours), (other, theirs)))
     if beta == 1.0:
-        wanted = (p.exp() * (p - q)).sum()
+        wanted = (p.exp() * (p - q)).sum(-1)
     elif beta == 0.0:
-        wanted = (q.exp() * (q - p)).sum()
+        wanted = (q.exp() * (q - p)).sum(-1)
     else:
         m = (beta * q.exp() + (1 - beta) * p.exp()).log()
-        wanted = (beta * q.exp() * (q - m) + (1 - beta) * p.exp() * (p - m)).sum()
-    total, entropy = head_divergence(ours, head, theirs, other, beta, temperature)
-    assert total.item() == pytest.approx(wanted.item(), rel=1e-12)
-    assert entropy.item() == pytest.approx(-(p.exp() * p).sum().item(), rel=1e-12)
+        wanted = (beta * q.exp() * (q - m) + (1 - beta) * p.exp() * (p - m)).sum(-1)
+    each, entropy = head_divergence(ours, head.weight, head.bias, theirs, other.weight, other.bias, beta, temperature)
+    assert torch.allclose(each, wanted, rtol=1e-12)
+    assert torch.allclose(entropy, -(p.exp() * p).sum(-1), rtol=1e-12)
     assert not entropy.requires_grad
     over = [ours, *head.parameters()]
-    for mine, right in zip(torch.autograd.grad(total / 3, over), torch.autograd.grad(wanted / 3, over), strict=True):
-        assert (mine - right).norm() <= 1e-12 * right.norm()
+    for weights in (torch.full((11,), 0.3, dtype=torch.float64), torch.rand(11, dtype=torch.float64)):
+        grads = [torch.autograd.grad((some * weights).sum(), over, retain_graph=True) for some in (each, wanted)]
+        for mine, right in zip(*grads, strict=True):
+            assert (mine - right).norm() <= 1e-12 * right.norm()
 
 
 def test_no_gradient_is_kept_for_a_frozen_head():
     head = torch.nn.Linear(6, 30).requires_grad_(False)
     hidden = torch.randn(3, 6, requires_grad=True)
-    total, _ = head_divergence(hidden, head, torch.randn(3, 6), torch.nn.Linear(6, 30), 1.0, 1.0)
-    assert [kept is None for kept in total.grad_fn.saved_tensors] == [False, True, True]
-    total.backward()
+    other = torch.nn.Linear(6, 30)
+    each, _ = head_divergence(hidden, head.weight, head.bias, torch.randn(3, 6), other.weight, other.bias, 1.0, 1.0)
+    assert [kept is None for kept in each.grad_fn.saved_tensors[6:]] == [False, True, True]
+    each.sum().backward()
     assert hidden.grad.abs().max() > 0
     assert head.weight.grad is None
 
@@ -52,8 +55,8 @@ def test_under_autocast_products_are_not_rounded():
     head, hidden = torch.nn.Linear(64, 300, bias=False), torch.randn(5, 64).bfloat16()
     other = torch.randn(5, 64).bfloat16()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        total, _ = head_divergence(hidden, head, other, head, 1.0, 1.0)
+        each, _ = head_divergence(hidden, head.weight, None, other, head.weight, None, 1.0, 1.0)
     rounded = head.weight.bfloat16().float()
     p, q = ((x.float() @ rounded.T).log_softmax(-1) for x in (hidden, other))
-    assert total.dtype == torch.float32
-    assert total.item() == pytest.approx((p.exp() * (p - q)).sum().item(), rel=1e-5)
+    assert each.dtype == torch.float32
+    assert torch.allclose(each, (p.exp() * (p - q)).sum(-1), rtol=1e-5)
