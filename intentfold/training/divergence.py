@@ -65,7 +65,8 @@ class _Divergence(torch.autograd.Function):
             if bool((scale_N == scale_N[0]).all()):
                 grad_VH, grad_V = grad_VH * scale_N[0], None if grad_V is None else grad_V * scale_N[0]
             else:
-                *rest, grad_VH, grad_V = _pass(*inputs, *ctx.settings, needed=(False, True, grad_V is not None), scale_N=scale_N)
+                again = _pass(*inputs, *ctx.settings, needed=(False, True, grad_V is not None), scale_N=scale_N)
+                grad_VH, grad_V = again[3:]
             grad_VH, grad_V = grad_VH.to(weight_VH.dtype), None if grad_V is None else grad_V.to(bias_V.dtype)
         return grad_NH, grad_VH, grad_V, *(None,) * 5
 

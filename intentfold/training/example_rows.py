@@ -5,18 +5,21 @@ Nothing rolls forward from one to the next. Examples that share an output stand 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from torch.utils.data import Sampler
 
 from intentfold.codec.verdict import decode_verdict
 from intentfold.dialogue import to_messages
 from intentfold.example import Example
 from intentfold.prompts.templates import Role
-from intentfold.training.data import load_examples
+from intentfold.training.data import endless, load_examples
 from intentfold.training.preflight import check_one_template, check_size
-from intentfold.training.row_source import GroupOrder, Supply
+from intentfold.training.row_source import Supply
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,29 @@ class AskedExample:
     def completion(self) -> str:
         """The right answer."""
         return self.example.completion
+
+
+class GroupOrder(Sampler[int]):
+    """Places of examples, `rows` a step, each step's `repeat` times over; the `groups` in a seeded order without end.
+
+    A group that does not fit into a step is finished in the next.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[int]], rows: int, steps: int, repeat: int, seed: int) -> None:
+        self.groups, self.rows, self.steps, self.repeat, self.seed = groups, rows, steps, repeat, seed
+
+    def __len__(self) -> int:
+        return self.rows * self.steps * self.repeat
+
+    def __iter__(self) -> Iterator[int]:
+        order = endless(len(self.groups), random.Random(f"{self.seed}/groups"))
+        waiting: list[int] = []
+        for _ in range(self.steps):
+            while len(waiting) < self.rows:
+                waiting += self.groups[next(order)]
+            step, waiting = waiting[: self.rows], waiting[self.rows :]
+            for _ in range(self.repeat):
+                yield from step
 
 
 class ExampleRows:

@@ -28,7 +28,7 @@ from intentfold.records import RECORD, from_json, to_json
 from intentfold.trace import Episode
 from intentfold.training.data import endless, load_episodes
 from intentfold.training.preflight import check_size
-from intentfold.training.row_source import GroupOrder, Supply
+from intentfold.training.row_source import Supply
 
 
 def fold_rows(episodes: Sequence[Episode], branches: int) -> list[dict[str, int]]:
@@ -234,9 +234,9 @@ class Dialogues(Rollout):
         """One row an episode."""
         return [{"episode": place} for place in range(len(self.episodes))]
 
-    def order(self, rows: int, steps: int, repeat: int, seed: int) -> Sampler[int]:  # type: ignore[override]
-        """Episodes in a seeded order without end."""
-        return GroupOrder([[place] for place in range(len(self.episodes))], rows, steps, repeat, seed)
+    def order(self, rows: int, steps: int, repeat: int, seed: int) -> LaneOrder:
+        """Episodes in a seeded order without end: lanes whose episodes are through after a step."""
+        return LaneOrder([1] * len(self.episodes), rows, 1, steps, repeat, seed)
 
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[Fold]:
         """The folds from oracle states."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from torch.utils.data import Sampler
-
-from intentfold.training.data import endless
 
 
 class Asked(Protocol):
@@ -81,29 +78,6 @@ class RowSource(Protocol[A]):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`."""
         ...
-
-
-class GroupOrder(Sampler[int]):
-    """Places of rows, `rows` a step, each step's `repeat` times over; the `groups` in a seeded order without end.
-
-    A group that does not fit into a step is finished in the next.
-    """
-
-    def __init__(self, groups: Sequence[Sequence[int]], rows: int, steps: int, repeat: int, seed: int) -> None:
-        self.groups, self.rows, self.steps, self.repeat, self.seed = groups, rows, steps, repeat, seed
-
-    def __len__(self) -> int:
-        return self.rows * self.steps * self.repeat
-
-    def __iter__(self) -> Iterator[int]:
-        order = endless(len(self.groups), random.Random(f"{self.seed}/groups"))
-        waiting: list[int] = []
-        for _ in range(self.steps):
-            while len(waiting) < self.rows:
-                waiting += self.groups[next(order)]
-            step, waiting = waiting[: self.rows], waiting[self.rows :]
-            for _ in range(self.repeat):
-                yield from step
 
 
 @dataclass(frozen=True)
