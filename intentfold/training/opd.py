@@ -145,15 +145,13 @@ class OnPolicyTrainer(DistillationTrainer):
         # `_forward_redirection` steps around the student's own forward, and with it around accelerate's autocast.
         with self.accelerator.autocast():
             hidden_NH = self.completion_hidden(unwrapped_student, inputs)
-            each_N, entropy_N = self.teacher.divergence(self, unwrapped_student, hidden_NH, inputs)
-        keep = inputs["completion_mask"].bool()
+            keep = inputs["completion_mask"].bool()
+            weights_N = inputs["weights"][keep] if "weights" in inputs else None
+            asked = (self, unwrapped_student, hidden_NH, inputs, num_items_in_batch, weights_N)
+            loss, entropy, count, each_N = self.teacher.divergence(*asked)
         if "operations" in inputs:
-            self._count(each_N.detach(), inputs["operations"][keep])
-        if "weights" in inputs:
-            each_N = each_N * inputs["weights"][keep]
-        count = keep.sum()
-        loss = each_N.sum() / (count.clamp(min=1) if num_items_in_batch is None else num_items_in_batch)
-        return loss, entropy_N.sum().detach(), count
+            self._count(each_N, inputs["operations"][keep])
+        return loss, entropy.detach(), count
 
     def _count(self, each_N: torch.Tensor, operations_N: torch.Tensor) -> None:
         """Take the divergence of tokens into the sums by operation."""
@@ -211,8 +209,8 @@ class OnPolicyTrainer(DistillationTrainer):
         self.log({f"gate/{name}": value for name, value in scores.items()})
 
     def _gap(self, student: Any, itself: LocalTeacher, batch: dict[str, Any]) -> float:
-        each_N, _ = itself.divergence(self, student, self.completion_hidden(student, batch), batch)
-        return float(each_N.mean())
+        loss, *_ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
+        return float(loss)
 
     # Legs
 

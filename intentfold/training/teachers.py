@@ -57,11 +57,12 @@ class Teacher(Protocol):
         ...
 
     def divergence(
-        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """(N,) the divergence at each of the N generated tokens, and the student's entropies there (without gradient).
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
+        """(loss, sum of the student's entropies, N, each): divergence times weight, summed over the N generated tokens, over `scale`.
 
-        `hidden_NH` are the student's last hidden states at the generated tokens, row after row.
+        `hidden_NH` are the student's last hidden states at the generated tokens, row after row. Without `weights_N` all weigh
+        1. `each` are the (N,) divergences themselves, without gradient.
         """
         ...
 
@@ -84,14 +85,14 @@ class LocalTeacher:
         return {"teacher_prompt_ids": ids, "teacher_prompt_mask": mask}
 
     def divergence(
-        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
         ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
         each_N, entropy_N = ChunkedDivergenceFunction.apply(
             hidden_NH, *ours, teacher_hidden_NH, *theirs, trainer.beta, trainer.temperature
         )
-        return each_N, entropy_N
+        return _outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         teacher, hidden_NH = self._hidden(trainer, student, inputs)
@@ -110,6 +111,13 @@ class LocalTeacher:
 
     def _active(self, student: Any) -> AbstractContextManager[None]:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
+
+
+def _outcome(each_N: torch.Tensor, entropy_N: torch.Tensor, scale: Any, weights_N: Any) -> Any:
+    """What `Teacher.divergence` returns; over the number of tokens where there is no `scale`."""
+    count = torch.tensor(len(each_N), device=each_N.device)
+    total = (each_N if weights_N is None else each_N * weights_N).sum()
+    return total / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count, each_N.detach()
 
 
 def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -163,13 +171,14 @@ class ServedTeacher:
         return {"teacher_ids": ids_BCK, "teacher_logprobs": logprobs_BCK}
 
     def divergence(
-        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
         keep = inputs["completion_mask"].bool()
         logprobs_NV = (student.get_output_embeddings()(hidden_NH).float() / trainer.temperature).log_softmax(-1)
         ours_NK = logprobs_NV.gather(-1, inputs["teacher_ids"][keep])
         each_N = coarse_divergence(ours_NK, inputs["teacher_logprobs"][keep], trainer.beta)
-        return each_N, -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum(-1)
+        entropy_N = -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum(-1)
+        return _outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         return inputs["teacher_ids"][inputs["completion_mask"].bool()][:, 0]
