@@ -75,7 +75,7 @@ class Arguments(InProcessOptions):
             raise ValueError("epochs, max_tokens, agent_tokens and concurrency must be at least 1")
         if self.batch_size != InProcessOptions.batch_size:
             raise ValueError(
-                f"batch_size: Inspect asks a model for one prompt at a time (concurrency: how many of them), got {self.batch_size}"
+                f"batch_size: Inspect asks a model for one prompt at a time (concurrency: how many), got {self.batch_size}"
             )
         if min(self.limit, self.window, self.retries) < 0:
             raise ValueError("limit, window and retries must be at least 0")
