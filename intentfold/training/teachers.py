@@ -59,7 +59,7 @@ class Teacher(Protocol):
     def divergence(
         self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
     ) -> Any:
-        """(loss, sum of the student's entropies, N, each): divergence times weight, summed over the N generated tokens, over `scale`.
+        """(loss, sum of the student's entropies, N, each): divergence times weight, summed over the N tokens, over `scale`.
 
         `hidden_NH` are the student's last hidden states at the generated tokens, row after row. Without `weights_N` all weigh
         1. `each` are the (N,) divergences themselves, without gradient.
