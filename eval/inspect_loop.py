@@ -73,6 +73,10 @@ class Arguments(InProcessOptions):
         check_answering({role: model for role, model in self.models().items() if role != "tracker"})
         if min(self.epochs, self.max_tokens, self.agent_tokens, self.concurrency) < 1:
             raise ValueError("epochs, max_tokens, agent_tokens and concurrency must be at least 1")
+        if self.batch_size != InProcessOptions.batch_size:
+            raise ValueError(
+                f"batch_size: Inspect asks a model for one prompt at a time (concurrency: how many), got {self.batch_size}"
+            )
         if min(self.limit, self.window, self.retries) < 0:
             raise ValueError("limit, window and retries must be at least 0")
         if self.simulator is not None and (self.agent is None or self.condition != "tracker"):

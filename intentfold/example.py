@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from intentfold.codec.edits import LineOperation
 from intentfold.dialogue import Turn
 from intentfold.records import RECORD, canonical_json, content_hash, to_json
 
@@ -18,7 +19,8 @@ class Provenance:
 
     `episode` and `turn` are the history and exchange of a checker or learner example; `load` is then its difficulty, 1 to 3.
     `codec` is what the completion is written in, and by that the role that it teaches.
-    `branch` is 0 for the turn that the dialogue took, else the place of another (`Branch`).
+    `branch` is 0 for the turn that the dialogue took, else the place of another (`Branch`). `operations` are what the lines of
+    a completion of edits fold to, which its words alone do not tell (SET); empty where it is none.
     """
 
     __pydantic_config__ = RECORD
@@ -36,6 +38,7 @@ class Provenance:
     template: str
     phenomena: tuple[str, ...]
     branch: int = 0
+    operations: tuple[LineOperation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

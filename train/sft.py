@@ -17,11 +17,11 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
 from intentfold.prompts.tracker import WINDOW
-from intentfold.training.arguments import TrainArguments
+from intentfold.training.arguments import WeightedArguments
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(TrainArguments):
+class Arguments(WeightedArguments):
     """What to train on.
 
     Args:
@@ -64,6 +64,7 @@ def train(args: Arguments) -> None:
     from intentfold.training import preflight, runs
     from intentfold.training.data import load_examples
     from intentfold.training.sft import CompletionTrainer
+    from intentfold.training.weighting import Weighting
 
     examples = load_examples(args.data, args.split)
     template = preflight.check_one_template(examples, args.role)
@@ -71,6 +72,8 @@ def train(args: Arguments) -> None:
     window = WINDOW if template == template_hash(codec) else None
     if args.init_adapter is not None:
         check_stamp(args.init_adapter, codec, window)
+    if args.operation_weights:
+        preflight.check_operations(examples)
     rows = training_rows(args, examples)
     preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
     steps = args.steps or len(rows) // args.rows_per_step
@@ -82,6 +85,7 @@ def train(args: Arguments) -> None:
     # max_length stays None: TRL would cut long rows in silence; preflight refuses them.
     config = SFTConfig(**settings, max_length=None, completion_only_loss=True, packing=False)
     trainer = CompletionTrainer(
+        weighting=Weighting(args.operation_weights),
         model=model,
         args=config,
         train_dataset=Dataset.from_list(rows),
@@ -110,6 +114,8 @@ def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:
         rows.append(
             {"id": name, "prompt": prompt, "completion": row["completion"], "chat_template_kwargs": args.chat_template_kwargs}
         )
+        if args.operation_weights:
+            rows[-1]["operations"] = list(where.operations)
     return rows
 
 

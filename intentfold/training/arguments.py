@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
+from intentfold.codec.edits import LineOperation
 from intentfold.models import Attention, DtypeChoice, chosen_dtype
+from intentfold.prompts.templates import Role
+from intentfold.prompts.tracker import WINDOW, Codec
+from intentfold.trace import Load
 
+# How a sampled row came out: right; not right, and the task's grader lets it pass or not; not right, and ungraded.
+RowOutcome = Literal["exact", "passed", "failed", "wrong"]
+OF_LANES = ("codec", "own_state_share", "own_state_share_start", "load_enters", "branches")  # how a tracker's dialogues go
+OF_TRACKERS = (*OF_LANES, "window", "operation_weights")
 Schedule = Literal["constant", "constant_with_warmup", "linear", "cosine"]
 
 
@@ -76,3 +85,84 @@ class TrainArguments:
             raise ValueError(f"rows_per_step must be a multiple of micro_batch ({self.micro_batch}), got {self.rows_per_step}")
         if not self.lora_targets:
             raise ValueError("lora_targets must name at least one layer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedArguments(TrainArguments):
+    """What counts more in the loss, and what less.
+
+    Args:
+        operation_weights: of a tracker that writes edits, weights of a line's tokens by what the line folds to: ADD, REPLACE,
+            DELETE, REPRIORITIZE or NONE, and REJECTED for a line that folds to nothing; 1 where not named. The loss is
+            the weighted mean over the tokens of a step
+    """
+
+    operation_weights: dict[LineOperation, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_table("operation_weights", self.operation_weights, get_args(LineOperation))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutArguments(WeightedArguments):
+    """What on-policy distillation samples on (a tracker's dialogues or other roles' mined examples), and what rows weigh.
+
+    Args:
+        role: what is trained
+        traces: of a tracker, folder of {train,dev}.jsonl as data_gen/build_traces.py leaves it
+        data: of the other roles, dataset folder as data_gen/mine_checker.py leaves it
+        codec: of a tracker, delta (edits) or full (the whole state)
+        window: of a tracker, last messages of the dialogue that the prompt shows; 0 shows all, and a row is then a whole dialogue
+        branches: of a tracker, other turns that the user might have taken, sampled beside each turn (the traces' style.branches)
+        outcome_weights: weights of a row by what its sample leads to: `exact` (the right state, or verdict), else
+            `wrong`; where `passed` or `failed` is named, a tracker's wrong rows are told apart by whether the state executor
+            still earns full credit at the episode's end when every later turn is folded right. 1 where not named
+        own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
+        own_state_share_start: the same in the first step, from where it goes linearly to `own_state_share` in the last;
+            constant by default
+        load_enters: of a tracker, optimizer steps from which episodes of stale load 1, 3 and 5 are drawn; 0 where not named
+    """
+
+    role: Role = "tracker"
+    traces: Path | None = None
+    data: Path | None = None
+    codec: Codec = "delta"
+    window: int = WINDOW
+    branches: int = 0
+    outcome_weights: dict[RowOutcome, float] = field(default_factory=dict)
+    own_state_share: float = 0.5
+    own_state_share_start: float | None = None
+    load_enters: dict[Load, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        needed, refused = ("traces", "data") if self.role == "tracker" else ("data", "traces")
+        if getattr(self, needed) is None or getattr(self, refused) is not None:
+            raise ValueError(f"role {self.role} takes {needed} (and no {refused}), got traces {self.traces}, data {self.data}")
+        for name in OF_TRACKERS if self.role != "tracker" else ():
+            declared = next(one for one in fields(RolloutArguments) if one.name == name)
+            default = declared.default if declared.default_factory is MISSING else declared.default_factory()
+            if getattr(self, name) != default:
+                raise ValueError(f"{name}: only a tracker has one, got {getattr(self, name)} for a {self.role}")
+        if self.operation_weights and self.codec == "full":
+            raise ValueError("operation_weights: a whole state is no list of edits, codec must be delta")
+        if self.role != "tracker" and (told := {"passed", "failed"}.intersection(self.outcome_weights)):
+            raise ValueError(f"outcome_weights: only a tracker's rows are graded, got {sorted(told)} for a {self.role}")
+        if self.branches < 0 or (self.window and self.micro_batch % (1 + self.branches)):
+            raise ValueError(f"micro_batch must be a multiple of 1 + branches, got {self.micro_batch} and {self.branches}")
+        check_table("outcome_weights", self.outcome_weights, get_args(RowOutcome))
+        check_table("load_enters", self.load_enters, get_args(Load))
+        for name in ("own_state_share", "own_state_share_start"):
+            share = getattr(self, name)
+            if share is not None and not 0.0 <= share <= 1.0:
+                raise ValueError(f"{name} must be in [0, 1], got {share}")
+
+
+def check_table(name: str, table: Mapping[Any, float], keys: tuple[Any, ...]) -> None:
+    """Raise ValueError for a key that is none of `keys`, or a value that is not a finite number from 0 on."""
+    for key, value in table.items():
+        if key not in keys:
+            raise ValueError(f"{name}: expected keys out of {list(keys)}, got {key!r}")
+        if not 0.0 <= value < float("inf"):
+            raise ValueError(f"{name}: expected finite numbers from 0 on, got {value} for {key}")

@@ -12,7 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from accelerate.utils import DistributedType, gather_object
@@ -22,12 +22,14 @@ from trl import DistillationTrainer
 
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
+from intentfold.training.arguments import RowOutcome
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
 from intentfold.training.segments import segmentable
 from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
 from intentfold.training.tree_decoding import TreeDecoder, body
+from intentfold.training.weighting import EVEN, OPERATIONS, Weighting, mean_one
 
 
 class OnPolicyTrainer(DistillationTrainer):
@@ -37,6 +39,8 @@ class OnPolicyTrainer(DistillationTrainer):
     `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the row goes back to the
     oracle state, and that is counted (`overlong`). `until_error` takes into the loss the tokens up to the first that is not
     the right answer's: what comes after it is text that should not be, and a teacher that knows better can only write on.
+    `weighting` says what the tokens count: the loss is their weighted mean. The logs hold the plain mean divergence of the
+    tokens in the loss by what their line folds to (`kl/add`, …) and their number (`tokens/add`, …).
     """
 
     def __init__(
@@ -47,10 +51,12 @@ class OnPolicyTrainer(DistillationTrainer):
         gate: Sequence[Asked],
         max_prompt: int,
         until_error: bool = False,
+        weighting: Weighting = EVEN,
         **kwargs: Any,
     ) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
-        self.until_error = until_error
+        self.until_error, self.weighting = until_error, weighting
+        self._by_operation = torch.zeros(2, len(OPERATIONS), dtype=torch.float64)  # divergence and tokens since the last log
         self._gated = False
         self._buffered_inputs: Any = None
         super().__init__(train_dataset=Dataset.from_list(rollout.rows()), **kwargs)
@@ -77,6 +83,7 @@ class OnPolicyTrainer(DistillationTrainer):
         folds: list[Any] = []
         prompts: list[list[int]] = []
         completions: list[list[int]] = []
+        outputs: list[str] = []
         seen: dict[str, list[float]] = {}
         write = self._writer()
         wave = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
@@ -87,14 +94,19 @@ class OnPolicyTrainer(DistillationTrainer):
                 continue
             asked, its_prompts, overlong = self._in_bounds(wave)
             said = write(its_prompts, self.rollout.together(asked))
-            happened = self.rollout.finish(asked, [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in said])
+            its_outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in said]
+            happened = self.rollout.finish(asked, its_outputs)
             happened["overlong"] = [float(long) for long in overlong]
             for name, values in happened.items():
                 seen.setdefault(name, []).extend(values)
             folds, prompts, completions = [*folds, *asked], [*prompts, *its_prompts], [*completions, *said]
+            outputs += its_outputs
             wave = self.rollout.more()
         seen["unstopped"] = [float(ids[-1] not in self.eos_token_ids) for ids in completions]
         seen["tokens"] = [float(len(ids)) for ids in completions]
+        readings = self.rollout.readings(folds, outputs)
+        for outcome in get_args(RowOutcome) if self.weighting.outcomes else ():
+            seen[f"outcome_{outcome}"] = [float(reading.outcome == outcome) for reading in readings]
         for name, values in seen.items():
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
@@ -103,7 +115,10 @@ class OnPolicyTrainer(DistillationTrainer):
             completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
         batch = self._batch(folds, prompts, completions)
         batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
-        batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        for name, column_BC in self.weighting.columns(self._tokenizer, completions, readings).items():
+            batch[name] = column_BC.to(self.accelerator.device)
+        count = batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        batch["weights"] = mean_one(batch["weights"], self.accelerator.gather(batch["weights"].sum()).sum(), count)
         return batch
 
     def _in_bounds(self, folds: list[Any]) -> tuple[list[Any], list[list[int]], list[bool]]:
@@ -172,8 +187,28 @@ class OnPolicyTrainer(DistillationTrainer):
         # `_forward_redirection` steps around the student's own forward, and with it around accelerate's autocast.
         with self.accelerator.autocast():
             hidden_NH = self.completion_hidden(unwrapped_student, inputs)
-            loss, entropy, count = self.teacher.divergence(self, unwrapped_student, hidden_NH, inputs, num_items_in_batch)
+            keep = inputs["completion_mask"].bool()
+            weights_N = inputs["weights"][keep] if "weights" in inputs else None
+            asked = (self, unwrapped_student, hidden_NH, inputs, num_items_in_batch, weights_N)
+            loss, entropy, count, each_N = self.teacher.divergence(*asked)
+        if "operations" in inputs:
+            self._count(each_N, inputs["operations"][keep])
         return loss, entropy.detach(), count
+
+    def _count(self, each_N: torch.Tensor, operations_N: torch.Tensor) -> None:
+        """Take the divergence of tokens into the sums by operation."""
+        known = operations_N >= 0
+        both_2N = torch.stack([each_N, torch.ones_like(each_N)])[:, known].double()
+        self._by_operation = self._by_operation.to(each_N.device).index_add(1, operations_N[known], both_2N)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """TRL's, and the mean divergence by operation over all ranks and steps since the last log."""
+        sums_2O = self.accelerator.reduce(self._by_operation.to(self.accelerator.device), "sum")
+        self._by_operation = torch.zeros_like(sums_2O)
+        for operation, total, tokens in zip(OPERATIONS, *sums_2O.tolist(), strict=True):
+            if tokens:
+                logs |= {f"kl/{operation.lower()}": total / tokens, f"tokens/{operation.lower()}": tokens}
+        super().log(logs, start_time)
 
     def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
@@ -218,7 +253,7 @@ class OnPolicyTrainer(DistillationTrainer):
         self.log({f"gate/{name}": value for name, value in scores.items()})
 
     def _gap(self, student: Any, itself: LocalTeacher, batch: dict[str, Any]) -> float:
-        loss, _, _ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
+        loss, *_ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
         return float(loss)
 
     # Legs
@@ -286,7 +321,7 @@ def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
             for name in (f"{prefix}_ids", f"{prefix}_mask"):
                 part[name] = part[name][:, first:]
     width = int(part["completion_mask"].sum(1).max())
-    for name in ("completion_ids", "completion_mask", "teacher_ids", "teacher_logprobs"):
+    for name in ("completion_ids", "completion_mask", "operations", "weights", "teacher_ids", "teacher_logprobs"):
         if name in part:
             part[name] = part[name][:, :width]
     return part

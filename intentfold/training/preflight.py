@@ -90,6 +90,16 @@ def check_one_template(examples: Sequence[Example], role: Role = "tracker") -> s
     return found
 
 
+def check_operations(examples: Sequence[Example]) -> None:
+    """To weigh lines by what they fold to, every example must say it, as a tracker's edits do since mining writes it down."""
+    bare = [example.provenance for example in examples if not example.provenance.operations]
+    if bare:
+        raise PreflightError(
+            f"operation_weights: {bare[0].episode}:{bare[0].turn} (codec {bare[0].codec}) and {len(bare) - 1} more examples do "
+            "not say what their lines fold to: a tracker's edits do, mined with this version"
+        )
+
+
 def check_size(rows: int, rows_per_step: int, what: str) -> None:
     """A dataset smaller than one optimizer step trains nothing, or the same rows twice in one step."""
     if rows < rows_per_step:

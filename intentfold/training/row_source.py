@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from torch.utils.data import Sampler
 
+from intentfold.training.weighting import Reading
+
 
 class Asked(Protocol):
     """One row: what the student is asked, what a privileged teacher is asked, and the right answer."""
@@ -65,6 +67,10 @@ class RowSource(Protocol[A]):
 
     def from_oracle(self, asked: A) -> A:
         """The same without anything that the student wrote, for a prompt that has grown too long."""
+        ...
+
+    def readings(self, asked: Sequence[A], outputs: Sequence[str]) -> list[Reading]:
+        """How each output came out, and what its lines fold to: what it weighs depends on that."""
         ...
 
     def finish(self, asked: Sequence[A], outputs: Sequence[str]) -> dict[str, list[float]]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import torch
-from trl.trainer.distillation_trainer import _chunked_divergence_loss
+from torch.distributed.tensor import DTensor
+from trl.kernels.chunked_divergence import ChunkedDivergenceFunction
 from trl.trainer.utils import pad, use_adapter
 
 from intentfold.models import load
@@ -56,10 +57,13 @@ class Teacher(Protocol):
         """Tensors with a row a sample, which ride along to `divergence`."""
         ...
 
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
-        """(loss, sum of the student's entropies, N): the divergence summed over the N generated tokens, over `scale`.
+    def divergence(
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
+        """(loss, sum of the student's entropies, N, each): divergence times weight, summed over the N tokens, over `scale`.
 
-        `hidden_NH` are the student's last hidden states at the generated tokens, row after row.
+        `hidden_NH` are the student's last hidden states at the generated tokens, row after row. Without `weights_N` all weigh
+        1. `each` are the (N,) divergences themselves, without gradient.
         """
         ...
 
@@ -81,26 +85,14 @@ class LocalTeacher:
         ids, mask = left_padded(prompts, self.prompt.tokenizer.pad_token_id)
         return {"teacher_prompt_ids": ids, "teacher_prompt_mask": mask}
 
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
+    def divergence(
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
-        ours, theirs = student.get_output_embeddings(), teacher.get_output_embeddings()
-        if hidden_NH.device.type == "cpu":
-            heads = (hidden_NH, ours.weight, ours.bias, teacher_hidden_NH, theirs.weight, theirs.bias)
-            each_N, entropy_N = head_divergence(*heads, trainer.beta, trainer.temperature)
-            count = torch.tensor(len(each_N))
-            return each_N.sum() / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count
-        return _chunked_divergence_loss(
-            hidden_NH[None],
-            teacher_hidden_NH[None],
-            ours.weight,
-            theirs.weight,
-            torch.ones(1, len(hidden_NH), dtype=torch.long, device=hidden_NH.device),
-            trainer.beta,
-            num_items_in_batch=scale,
-            student_lm_head_bias=ours.bias,
-            teacher_lm_head_bias=theirs.bias,
-            temperature=trainer.temperature,
-        )
+        heads = (hidden_NH, *_head(student, hidden_NH), teacher_hidden_NH, *_head(teacher, teacher_hidden_NH))
+        both = head_divergence if hidden_NH.device.type == "cpu" else ChunkedDivergenceFunction.apply
+        each_N, entropy_N = both(*heads, trainer.beta, trainer.temperature)
+        return _outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         teacher, hidden_NH = self._hidden(trainer, student, inputs)
@@ -119,6 +111,21 @@ class LocalTeacher:
 
     def _active(self, student: Any) -> AbstractContextManager[None]:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
+
+
+def _outcome(each_N: torch.Tensor, entropy_N: torch.Tensor, scale: Any, weights_N: Any) -> Any:
+    """What `Teacher.divergence` returns; over the number of tokens where there is no `scale`."""
+    count = torch.tensor(len(each_N), device=each_N.device)
+    total = (each_N if weights_N is None else each_N * weights_N).sum()
+    return total / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count, each_N.detach()
+
+
+def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Weight and bias of the output head; whole, in the hidden states' type, where FSDP2 has sharded them (as TRL does it)."""
+    head = model.get_output_embeddings()
+    if not isinstance(head.weight, DTensor):
+        return head.weight, head.bias
+    return head.weight.full_tensor().to(hidden_NH.dtype), None if head.bias is None else head.bias.full_tensor()
 
 
 def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked]) -> tuple[LocalTeacher, Any]:
@@ -163,14 +170,15 @@ class ServedTeacher:
             logprobs_BCK[row, : len(places)] = torch.tensor([[logprob for _, logprob in place] for place in places])
         return {"teacher_ids": ids_BCK, "teacher_logprobs": logprobs_BCK}
 
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
+    def divergence(
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
         keep = inputs["completion_mask"].bool()
         logprobs_NV = (student.get_output_embeddings()(hidden_NH).float() / trainer.temperature).log_softmax(-1)
         ours_NK = logprobs_NV.gather(-1, inputs["teacher_ids"][keep])
-        loss = coarse_divergence(ours_NK, inputs["teacher_logprobs"][keep], trainer.beta).sum()
-        entropy = -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum()
-        count = keep.sum()
-        return loss / (count.clamp(min=1) if scale is None else scale), entropy, count
+        each_N = coarse_divergence(ours_NK, inputs["teacher_logprobs"][keep], trainer.beta)
+        entropy_N = -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum(-1)
+        return _outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         return inputs["teacher_ids"][inputs["completion_mask"].bool()][:, 0]

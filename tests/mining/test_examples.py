@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from intentfold.construct.episode import Style, build_episode
+from intentfold.intent import IntentState
 from intentfold.mining.card import write_dataset
 from intentfold.mining.examples import corrupted_examples, oracle_examples
+from intentfold.mining.examples import example as build_example
+from intentfold.mining.targets import supported_edits
+from intentfold.prompts.tracker import WINDOW
 from tests.tasks import flight_task
 from tests.tiny import script
 
@@ -29,6 +33,18 @@ def test_a_branch_shares_all_but_the_last_line() -> None:
                 assert other.provenance.turn == one.provenance.turn
                 assert other.messages[0] == one.messages[0]
                 assert other.messages[1].content.splitlines()[:-1] == one.messages[1].content.splitlines()[:-1]
+
+
+def test_an_example_says_what_each_line_of_its_completion_folds_to() -> None:
+    for episode in EPISODES:
+        before = IntentState()
+        for turn, step in enumerate(episode.turns):
+            example = build_example(episode, turn, before, "oracle")
+            edits = supported_edits(before, episode, turn, WINDOW)
+            assert example.provenance.operations == (tuple(edit.op for edit in edits) or ("NONE",))
+            assert len(example.provenance.operations) == len(example.completion.split("\n"))
+            assert build_example(episode, turn, before, "oracle", codec="full").provenance.operations == ()
+            before = step.state
 
 
 @pytest.mark.parametrize("count", [1, 10, 30])

@@ -21,6 +21,7 @@ from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
 from intentfold.training.teachers import LocalTeacher, ServedTeacher, TeacherPrompt, coarse_divergence, right_padded
+from intentfold.training.weighting import Weighting
 from tests.tiny import tiny_episodes, tiny_judgements, tiny_model
 
 EPISODES = tiny_episodes(6)
@@ -140,6 +141,125 @@ def test_the_loss_is_averaged_over_generated_tokens(tmp_path):
     both = sum(trainer.compute_loss(trainer.model, inputs).item() for inputs in (first, second))
     sums = [trainer._compute_loss(trainer.model, inputs, 1)[0].item() for inputs in (first, second)]
     assert both == pytest.approx(sum(sums) / tokens, rel=1e-5)
+
+
+def naive_divergence(trainer, inputs, row):
+    """KL(student || teacher) at each token of a row of a batch."""
+    said = inputs["completion_ids"][row][inputs["completion_mask"][row].bool()]
+    asked = inputs["prompt_ids"][row][inputs["prompt_mask"][row].bool()]
+    told = inputs["teacher_prompt_ids"][row][inputs["teacher_prompt_mask"][row].bool()]
+    with torch.no_grad():
+        p = trainer.model(torch.cat([asked, said])[None]).logits[0, len(asked) - 1 : -1].log_softmax(-1)
+        with trainer.model.disable_adapter():
+            q = trainer.model(torch.cat([told, said])[None]).logits[0, len(told) - 1 : -1].log_softmax(-1)
+    return said.tolist(), (p.exp() * (p - q)).sum(-1).tolist()
+
+
+WEIGHTS = Weighting({"ADD": 3.0, "REPLACE": 0.25, "REJECTED": 0.5}, {"exact": 0.1, "wrong": 2.0})
+
+
+def told_apart(trainer, monkeypatch):
+    """The two micro-batches of a step, and for every token its operation, its weight and its divergence as worked out here."""
+    trainer._gated = True
+    trainer.model.train()
+    rows = next(iter(trainer.get_train_dataloader()))
+    folds = trainer.rollout.begin(rows, 0, 0)
+    right = [fold.completion() for fold in folds]
+    assert {text.split(" ")[0] for text in right} == {"SET"}
+    # Three right, one with a line too many, one that is no edit, one that says nothing.
+    said = [*right[:3], f"{right[3]}\nSET mood: gloomy", "what?\nNONE", ""]
+    ids = [[*trainer._tokenizer(text)["input_ids"], trainer.eos_token_ids[0]] for text in said]
+    operations = [[fold.right[0].op] for fold in folds[:3]]
+    operations += [[folds[3].right[0].op, "ADD"], ["REJECTED", "REJECTED"], ["REJECTED"]]
+    outcomes = ["exact"] * 3 + ["wrong"] * 3
+    expected = {}
+    for text, tokens, of_lines, outcome in zip(said, ids, operations, outcomes, strict=True):
+        lines = [*text.split("\n")]
+        by_token = [op for line, op in zip(lines, of_lines, strict=True) for _ in range(len(line) + 1)]
+        assert len(by_token) == len(tokens)
+        row = trainer.weighting.outcomes.get(outcome, 1.0)
+        expected.setdefault(tuple(tokens), []).append([(op, row * trainer.weighting.operations.get(op, 1.0)) for op in by_token])
+    monkeypatch.setattr(trainer, "_sample", lambda prompts: ids)
+    batches = [trainer._prepare_inputs(rows), trainer._buffered_inputs[1]]
+    found = []
+    for inputs in batches:
+        for row in range(len(inputs["prompt_ids"])):
+            tokens, each = naive_divergence(trainer, inputs, row)
+            known = expected[tuple(tokens)]
+            assert all(one == known[0] for one in known)
+            found += [(op, weight, divergence) for (op, weight), divergence in zip(known[0], each, strict=True)]
+    return batches, found
+
+
+@pytest.mark.parametrize(
+    "weighting", [WEIGHTS, Weighting(), Weighting({}, {"exact": 0.0})], ids=["both", "even", "only wrong rows"]
+)
+def test_the_loss_is_the_weighted_mean_over_the_step(tmp_path, monkeypatch, weighting):
+    trainer = make(tmp_path, "base")
+    trainer.weighting = weighting
+    batches, tokens = told_apart(trainer, monkeypatch)
+    assert {op for op, _, _ in tokens} >= {"ADD", "REJECTED"}
+    ours = sum(trainer.compute_loss(trainer.model, inputs).item() for inputs in batches)
+    wanted = sum(weight * divergence for _, weight, divergence in tokens) / sum(weight for _, weight, _ in tokens)
+    assert ours == pytest.approx(wanted, rel=1e-3)
+    plain = sum(divergence for _, _, divergence in tokens) / len(tokens)
+    assert (abs(plain - wanted) < 1e-3 * plain) == (weighting == Weighting())
+
+
+def test_weights_of_one_change_no_bit(tmp_path):
+    trainer = make(tmp_path, "base")
+    for inputs in sampled(trainer):
+        bare = {name: value for name, value in inputs.items() if name not in ("weights", "operations")}
+        values, grads = [], []
+        for asked in (inputs, bare):
+            loss = trainer.compute_loss(trainer.model, asked)
+            trainer.model.zero_grad()
+            loss.backward()
+            values.append(loss.item())
+            grads.append(torch.cat([p.grad.flatten() for p in trainer.model.parameters() if p.grad is not None]))
+        assert values[0] == values[1]
+        assert torch.equal(*grads)
+
+
+def test_the_weights_are_scaled_over_all_ranks(tmp_path, monkeypatch):
+    alone = make(tmp_path / "a", "base")
+    alone.weighting = WEIGHTS
+    batches, _ = told_apart(alone, monkeypatch)
+    tokens = int(batches[0]["num_items_in_batch"])
+    ours = sum(float(inputs["weights"].sum()) for inputs in batches)
+    assert ours == pytest.approx(tokens, rel=1e-5)
+    beside = make(tmp_path / "b", "base")
+    beside.weighting = WEIGHTS
+    others = iter([100.0, 700.0])  # tokens of another rank, and the sum of their weights
+
+    def gather(tensor):
+        return torch.stack([tensor.float(), torch.tensor(next(others))])
+
+    monkeypatch.setattr(beside.accelerator, "gather", gather)
+    batches, found = told_apart(beside, monkeypatch)
+    mine = sum(weight for _, weight, _ in found)
+    assert batches[0]["num_items_in_batch"] == tokens + 100
+    scaled = sum(float(inputs["weights"].sum()) for inputs in batches)
+    assert scaled == pytest.approx(mine * (tokens + 100) / (mine + 700), rel=1e-5)
+
+
+def test_the_divergence_is_logged_by_operation(tmp_path, monkeypatch):
+    trainer = make(tmp_path, "base")
+    trainer.weighting = WEIGHTS
+    batches, tokens = told_apart(trainer, monkeypatch)
+    monkeypatch.setattr(trainer.accelerator, "reduce", lambda tensor, how: 2 * tensor if how == "sum" else None)
+    for inputs in batches:
+        trainer.compute_loss(trainer.model, inputs)
+    trainer.log({"loss": 1.0})
+    logged = trainer.state.log_history[-1]
+    assert {name for name in logged if name.startswith("kl/")} == {f"kl/{op.lower()}" for op, _, _ in tokens}
+    for op in {op for op, _, _ in tokens}:
+        each = [divergence for other, _, divergence in tokens if other == op]
+        assert logged[f"kl/{op.lower()}"] == pytest.approx(sum(each) / len(each), rel=1e-3)
+        assert logged[f"tokens/{op.lower()}"] == 2 * len(each)
+    assert logged["rollout/outcome_exact"] == 0.5 == logged["rollout/outcome_wrong"]
+    trainer.log({"loss": 1.0})
+    assert not [name for name in trainer.state.log_history[-1] if name.startswith(("kl/", "tokens/"))]
 
 
 def test_the_student_is_at_no_distance_from_itself(tmp_path):

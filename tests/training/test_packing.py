@@ -226,9 +226,10 @@ def test_layers_that_take_no_segments_get_rows_and_a_notice(tmp_path: Path, monk
     rows = rows_of(random.Random(1), trunks=2, branches=3)
     inputs = padded(rows)
     wrapped = types.SimpleNamespace(get_base_model=lambda: model)
-    total, _, packed = _completion_loss(wrapped, inputs)
+    total, _, count, computed = _completion_loss(wrapped, inputs)
     assert total.item() == pytest.approx(one_by_one(model, rows).item(), rel=1e-6)  # logits are taken in float32
-    assert packed.labels_N.numel() == sum(len(row.ids) - row.prompt for row in rows)
+    assert computed == 1.0
+    assert count == sum(len(row.ids) - row.prompt for row in rows)
     [notice] = said
     assert notice.startswith("Qwen3_5TextModel: its layers keep a running state")
     laid = lay(Trie(), [row.ids for row in rows])
