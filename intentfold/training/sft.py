@@ -26,6 +26,8 @@ class CompletionTrainer(SFTTrainer):
     step weighted by `weighting`, on whatever device.
     """
 
+    data_collator: Any
+
     def __init__(self, *, weighting: Weighting = EVEN, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.weighted = "operations" in self.train_dataset.column_names
