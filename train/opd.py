@@ -13,32 +13,25 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
 from intentfold.prompts.tracker import WINDOW, Codec
-from intentfold.training.arguments import TrainArguments
+from intentfold.training.arguments import TeacherArguments
 
 CODECS: dict[Role, str] = {"checker": "verdict", "learner": "asset"}  # the tracker's is an argument
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(TrainArguments):
-    """Whom to learn from, and on what.
+class Arguments(TeacherArguments):
+    """What to learn on, and how.
 
     Args:
         steps: optimizer steps; in each of a tracker's, `rows_per_step` / (1 + `branches`) dialogues go one turn forward
         role: what is trained
         traces: of a tracker, folder of {train,dev}.jsonl as data_gen/build_traces.py leaves it
         data: of the other roles, dataset folder as data_gen/mine_checker.py leaves it
-        teacher: `adapter` is the frozen `teacher_adapter` (or `init_adapter`) on the student's base, `base` the base
-            alone, `model` the model in `teacher_model`
-        teacher_adapter: adapter folder of the self-teacher; `init_adapter` by default
-        teacher_model: folder of a larger model with the same vocabulary
-        teacher_sees: the student's prompt (`plain`) or that with the right answer in it (`privileged`)
-        worked_examples: finished rows shown to the teacher before the question
         codec: of a tracker, delta (edits) or full (the whole state)
         window: of a tracker, last messages of the dialogue that the prompt shows; 0 shows the whole history
         own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
@@ -53,11 +46,6 @@ class Arguments(TrainArguments):
     role: Role = "tracker"
     traces: Path | None = None
     data: Path | None = None
-    teacher: Literal["adapter", "base", "model"] = "adapter"
-    teacher_adapter: Path | None = None
-    teacher_model: Path | None = None
-    teacher_sees: Literal["plain", "privileged"] = "privileged"
-    worked_examples: int = 0
     codec: Codec = "delta"
     window: int = WINDOW
     own_state_share: float = 0.5
@@ -83,17 +71,13 @@ class Arguments(TrainArguments):
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.branches < 0 or self.micro_batch % (1 + self.branches):
             raise ValueError(f"micro_batch must be a multiple of 1 + branches, got {self.micro_batch} and {self.branches}")
-        if self.teacher == "adapter" and self.teacher_adapter is None and self.init_adapter is None:
-            raise ValueError("teacher 'adapter' needs teacher_adapter or init_adapter")
-        if (self.teacher == "model") != (self.teacher_model is not None):
-            raise ValueError("teacher_model goes with teacher 'model', and with no other")
         if self.max_length <= self.max_completion:
             raise ValueError(f"max_length must be above max_completion ({self.max_completion}), got {self.max_length}")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    check_same_run(args.out, args, free=("servers",))
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
@@ -127,7 +111,8 @@ def train(args: Arguments) -> None:
     asked = ((one.name, one.prompt()) for one in rows.asked)
     preflight.check_prompt_lengths(tokenizer, asked, args.chat_template_kwargs, max_prompt)
     shown = random.Random(args.seed).sample(rows.asked, args.worked_examples)
-    teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
+    gate = random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate)))
+    teacher, teacher_model = make_teacher(args, model, tokenizer, shown, gate[:4])
     record_run(args.out, args)
     settings = runs.trainer_settings(args, args.steps)
     config = DistillationConfig(
@@ -140,7 +125,7 @@ def train(args: Arguments) -> None:
     trainer = OnPolicyTrainer(
         rollout=rows.source,
         teacher=teacher,
-        gate=random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate))),
+        gate=gate,
         max_prompt=max_prompt,
         until_error=args.until_error,
         model=model,

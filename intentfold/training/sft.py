@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from trl.models.utils import _ForwardRedirection
 
 from intentfold.runtime.decoding import has_linear_attention
 from intentfold.training.data import StepOrder
+from intentfold.training.legs import saving
 from intentfold.training.packing import Row, families, pack, packed_hidden
 
 
@@ -43,6 +45,10 @@ class CompletionTrainer(SFTTrainer):
             loss = loss * self.accelerator.num_processes
         self._metrics["train"]["mean_token_accuracy"].append(hits / count)
         return loss
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        with saving(Path(str(self.args.output_dir))):
+            super()._save_checkpoint(model, trial)
 
 
 def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, float, int]:
