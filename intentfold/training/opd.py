@@ -22,7 +22,9 @@ from trl import DistillationTrainer
 
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
+from intentfold.runtime.roles import BackendError
 from intentfold.training.arguments import RowOutcome
+from intentfold.training.legs import goes_on, last_checkpoint, saving
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
@@ -74,7 +76,11 @@ class OnPolicyTrainer(DistillationTrainer):
         if not self._gated and self.state.global_step == 0:
             self.check_teacher()
         if self._step % passes == 0 or self._buffered_inputs is None:
-            batch = self._generate_and_score_completions(generation_batch)
+            before = self._before_step()
+            try:
+                batch = self._generate_and_score_completions(generation_batch)
+            except BackendError as error:
+                raise BackendError(f"step {self.state.global_step + 1}: {error}. {self._leave_checkpoint(*before)}") from error
             micro_batches = in_passes(batch, passes, self.rollout.whole_dialogues)
             self._buffered_inputs = [trimmed(batch, rows) for rows in micro_batches]
         return self._buffered_inputs[self._step % passes]
@@ -164,7 +170,7 @@ class OnPolicyTrainer(DistillationTrainer):
         pad_id = self._tokenizer.pad_token_id
         prompt_ids_BP, prompt_mask_BP = left_padded(prompts, pad_id)
         completion_ids_BC, completion_mask_BC = right_padded(completions, pad_id)
-        columns = self.teacher.columns([self.teacher.prompt.ids(fold) for fold in folds], completions)
+        columns = self._ask_teacher([self.teacher.prompt.ids(fold) for fold in folds], completions)
         batch = {
             "prompt_ids": prompt_ids_BP,
             "prompt_mask": prompt_mask_BP,
@@ -173,6 +179,18 @@ class OnPolicyTrainer(DistillationTrainer):
             **columns,
         }
         return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+
+    def _ask_teacher(self, prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
+        """The teacher's columns; where it fails one rank, it fails all, and none waits for the others."""
+        columns: dict[str, Any] = {}
+        failed: list[str] = []
+        try:
+            columns = self.teacher.columns(prompts, completions)
+        except BackendError as error:
+            failed = [str(error)]
+        if reasons := gather_object(failed):
+            raise BackendError(reasons[0])
+        return columns
 
     def _ids(self, messages: list[dict[str, str]]) -> list[int]:
         return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
@@ -258,13 +276,31 @@ class OnPolicyTrainer(DistillationTrainer):
 
     # Legs
 
+    def _before_step(self) -> tuple[dict[str, Any], torch.Tensor, list[torch.Tensor]]:
+        """What a step changes before its loss is there: the rows' state, and torch's random numbers."""
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return self.rollout.state(), torch.get_rng_state(), cuda
+
+    def _leave_checkpoint(self, rows: dict[str, Any], random: torch.Tensor, cuda: list[torch.Tensor]) -> str:
+        """Save the run as it was before the step; returns how it goes on."""
+        out, step = Path(str(self.args.output_dir)), self.state.global_step
+        if step and last_checkpoint(out) != out / f"checkpoint-{step}":
+            self.rollout.restore(rows)
+            torch.set_rng_state(random)
+            if cuda:
+                torch.cuda.set_rng_state_all(cuda)
+            self._save_checkpoint(self.model, None)
+            self.callback_handler.on_save(self.args, self.state, self.control)
+        return f"Mend it, {goes_on(out)}"
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
         folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
-        if self.is_world_process_zero():
-            # The frozen adapter is not part of the run's state, and beside it Trainer would not load the trained one.
-            shutil.rmtree(folder / TEACHER, ignore_errors=True)
-        write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
+        with saving(folder.parent):
+            super()._save_checkpoint(model, trial)
+            if self.is_world_process_zero():
+                # The frozen adapter is not part of the run's state, and beside it Trainer would not load the trained one.
+                shutil.rmtree(folder / TEACHER, ignore_errors=True)
+            write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
         self.accelerator.wait_for_everyone()
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:

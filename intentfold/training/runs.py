@@ -16,7 +16,7 @@ from intentfold.models import add_adapter, chosen_dtype, load
 from intentfold.prompts.stamp import Stamp, write_stamp
 from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
-from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
+from intentfold.training.legs import CpuBudget, FiniteWeights, WholeCheckpoints, ended_by_sigterm, last_checkpoint, saving
 from intentfold.training.teachers import TEACHER
 
 
@@ -95,8 +95,8 @@ def trainer_settings(args: TrainArguments, steps: int) -> dict[str, Any]:
 
 
 def callbacks(args: TrainArguments) -> list[Any]:
-    """A CPU budget and whole checkpoints."""
-    return [CpuBudget(args.max_cpu_minutes), WholeCheckpoints()]
+    """A CPU budget, sound weights and whole checkpoints."""
+    return [CpuBudget(args.max_cpu_minutes), FiniteWeights(), WholeCheckpoints()]
 
 
 def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]]) -> None:
@@ -107,9 +107,15 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     """
     check_ranks(trainer.accelerator)
     checkpoint = last_checkpoint(out)
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    with ended_by_sigterm(out):
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        answers = _answers(trainer, probes)
+        with saving(out):
+            _leave(trainer, out, facts, answers)
+
+
+def _leave(trainer: Any, out: Path, facts: dict[str, Any], answers: dict[str, torch.Tensor]) -> None:
     trainer.save_model(str(out / "adapter"))
-    answers = _answers(trainer, probes)
     if not trainer.is_world_process_zero():
         return
     save_file(answers, out / "probes.safetensors")

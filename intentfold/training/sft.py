@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from trl import SFTTrainer
 from trl.models.utils import _ForwardRedirection
 
 from intentfold.training.data import StepOrder
+from intentfold.training.legs import saving
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.weighting import EVEN, Reading, Weighting, mean_one
 
@@ -72,6 +74,10 @@ class CompletionTrainer(SFTTrainer):
         self._metrics["train"]["mean_token_accuracy"].append(hits / count)
         self._metrics["train"]["computed"].append(computed)
         return loss
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        with saving(Path(str(self.args.output_dir))):
+            super()._save_checkpoint(model, trial)
 
 
 def _completion_loss(model: Any, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, float, int, float]:

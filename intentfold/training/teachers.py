@@ -5,10 +5,10 @@ A teacher sees a row through a prompt of its own (`TeacherPrompt`) and judges th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch.distributed.tensor import DTensor
@@ -16,11 +16,13 @@ from trl.kernels.chunked_divergence import ChunkedDivergenceFunction
 from trl.trainer.utils import pad, use_adapter
 
 from intentfold.models import load
-from intentfold.training.divergence import head_divergence
+from intentfold.training.arguments import Sees
+from intentfold.training.divergence import head_divergence, outcome
 from intentfold.training.preflight import check_vocabulary, prompt_ids
 from intentfold.training.row_source import Asked
+from intentfold.training.served import ServedTeacher, served_by
+from intentfold.training.served_preflight import check_served
 
-Sees = Literal["plain", "privileged"]
 TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
 
 
@@ -89,10 +91,13 @@ class LocalTeacher:
         self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
     ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
-        heads = (hidden_NH, *_head(student, hidden_NH), teacher_hidden_NH, *_head(teacher, teacher_hidden_NH))
+        ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
+        rows = min(len(ours[0]), len(theirs[0]))
+        our_head, their_head = ([first_rows(part, rows) for part in head] for head in (ours, theirs))
+        heads = (hidden_NH, *our_head, teacher_hidden_NH, *their_head)
         both = head_divergence if hidden_NH.device.type == "cpu" else ChunkedDivergenceFunction.apply
         each_N, entropy_N = both(*heads, trainer.beta, trainer.temperature)
-        return _outcome(each_N, entropy_N, scale, weights_N)
+        return outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         teacher, hidden_NH = self._hidden(trainer, student, inputs)
@@ -113,13 +118,6 @@ class LocalTeacher:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
 
 
-def _outcome(each_N: torch.Tensor, entropy_N: torch.Tensor, scale: Any, weights_N: Any) -> Any:
-    """What `Teacher.divergence` returns; over the number of tokens where there is no `scale`."""
-    count = torch.tensor(len(each_N), device=each_N.device)
-    total = (each_N if weights_N is None else each_N * weights_N).sum()
-    return total / (count.clamp(min=1) if scale is None else scale), entropy_N.sum(), count, each_N.detach()
-
-
 def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Weight and bias of the output head; whole, in the hidden states' type, where FSDP2 has sharded them (as TRL does it)."""
     head = model.get_output_embeddings()
@@ -128,12 +126,20 @@ def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tens
     return head.weight.full_tensor().to(hidden_NH.dtype), None if head.bias is None else head.bias.full_tensor()
 
 
-def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked]) -> tuple[LocalTeacher, Any]:
+def make_teacher(
+    args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked], probes: Sequence[Asked]
+) -> tuple[LocalTeacher | ServedTeacher, Any]:
     """The teacher that train/opd.py's arguments name, and the second model where it has one.
 
-    `examples` are worked rows shown before its question. The adapter teacher is loaded beside the student's.
+    `examples` are worked rows shown before its question. The adapter teacher is loaded beside the student's. A served
+    one is proved on `probes`, every time that a run starts or goes on.
     """
     prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, examples)
+    if args.teacher == "served":
+        scorer, k = served_by(args), args.served.top_k
+        proved = {"k": k, "tolerance": args.served.tolerance, "max_length": args.max_length, "weights": args.teacher_model}
+        watch = check_served(scorer, tokenizer, [(prompt.ids(row), answer_ids(tokenizer, row)) for row in probes], **proved)
+        return ServedTeacher(prompt, scorer, k=k, loss=args.served.loss, clip=args.served.clip, watch=watch), None
     if args.teacher == "base":
         return LocalTeacher(prompt), None
     if args.teacher == "adapter":
@@ -145,63 +151,17 @@ def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked
     return LocalTeacher(prompt, model=larger), larger
 
 
-# Ids of prompts and of completions, and k, to the k likeliest (id, log-probability) at each completion token.
-TopLogprobs = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]], int], list[list[list[tuple[int, float]]]]]
+def answer_ids(tokenizer: Any, asked: Asked) -> list[int]:
+    """The right answer as ids, the stop token last."""
+    return [*tokenizer(asked.completion(), add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
 
 
-class ServedTeacher:
-    """A teacher behind an endpoint that gives the k likeliest tokens at each place: asked once per optimizer step.
+def first_rows(head: Any, rows: int) -> Any:
+    """An output head (or its bias, or None) without what it has beyond `rows`.
 
-    The divergence is that between the two distributions over k tokens and "any other", which bounds the one over
-    the vocabulary from below (data-processing inequality).
+    Heads are padded to round numbers; where the tokenizers agree (`check_vocabulary`), no text has those rows.
     """
-
-    def __init__(self, prompt: TeacherPrompt, ask: TopLogprobs, k: int) -> None:
-        self.prompt, self.ask, self.k = prompt, ask, k
-
-    def columns(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
-        width = max(map(len, completions))
-        ids_BCK = torch.zeros(len(completions), width, self.k, dtype=torch.long)
-        logprobs_BCK = torch.zeros(len(completions), width, self.k)
-        for row, (places, completion) in enumerate(zip(self.ask(prompts, completions, self.k), completions, strict=True)):
-            if [len(place) for place in places] != [self.k] * len(completion):
-                raise ValueError(f"the teacher must give {self.k} tokens at each of the {len(completion)} places of a completion")
-            ids_BCK[row, : len(places)] = torch.tensor([[id for id, _ in place] for place in places])
-            logprobs_BCK[row, : len(places)] = torch.tensor([[logprob for _, logprob in place] for place in places])
-        return {"teacher_ids": ids_BCK, "teacher_logprobs": logprobs_BCK}
-
-    def divergence(
-        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
-    ) -> Any:
-        keep = inputs["completion_mask"].bool()
-        logprobs_NV = (student.get_output_embeddings()(hidden_NH).float() / trainer.temperature).log_softmax(-1)
-        ours_NK = logprobs_NV.gather(-1, inputs["teacher_ids"][keep])
-        each_N = coarse_divergence(ours_NK, inputs["teacher_logprobs"][keep], trainer.beta)
-        entropy_N = -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum(-1)
-        return _outcome(each_N, entropy_N, scale, weights_N)
-
-    def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        return inputs["teacher_ids"][inputs["completion_mask"].bool()][:, 0]
-
-
-def coarse_divergence(ours_NK: torch.Tensor, theirs_NK: torch.Tensor, beta: float) -> torch.Tensor:
-    """(N,) generalised Jensen-Shannon divergence over K tokens and "any other", as TRL defines `beta`.
-
-    1 is KL(student || teacher), 0 is KL(teacher || student), between them the mixture is
-    (1 - beta) student + beta teacher (Agarwal et al. 2024, On-Policy Distillation of Language Models, section 2).
-    """
-    ours, theirs = _with_rest(ours_NK), _with_rest(theirs_NK)
-    if beta == 1.0:
-        return (ours.exp() * (ours - theirs)).sum(-1)
-    if beta == 0.0:
-        return (theirs.exp() * (theirs - ours)).sum(-1)
-    middle = torch.logaddexp(ours + torch.log1p(torch.tensor(-beta)), theirs + torch.log(torch.tensor(beta)))
-    return (beta * theirs.exp() * (theirs - middle) + (1 - beta) * ours.exp() * (ours - middle)).sum(-1)
-
-
-def _with_rest(logprobs_NK: torch.Tensor) -> torch.Tensor:
-    rest = 1.0 - logprobs_NK.float().exp().sum(-1, keepdim=True)
-    return torch.cat([logprobs_NK.float(), rest.clamp(min=1e-6).log()], dim=-1)
+    return head if head is None or len(head) == rows else head[:rows]
 
 
 def left_padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
