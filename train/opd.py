@@ -19,7 +19,7 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
 from intentfold.prompts.tracker import WINDOW, Codec
-from intentfold.training.arguments import TrainArguments
+from intentfold.training.arguments import FREE, TrainArguments
 
 CODECS: dict[Role, str] = {"checker": "verdict", "learner": "asset"}  # the tracker's is an argument
 
@@ -93,11 +93,26 @@ class Arguments(TrainArguments):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    if args.dry_run:
+        print(estimate(args))
+        return
+    check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
     train(args)
+
+
+def estimate(args: Arguments) -> str:
+    from intentfold.training.plan.dry_run import Teaching, examples_of, folds_of, report
+
+    if args.role == "tracker":
+        shown = folds_of(args.traces, args.codec, args.window or None) if args.traces else []
+    else:
+        shown = examples_of(args.data, "train") if args.data else []
+    privileged = args.teacher_sees == "privileged"
+    held = {"model": args.teacher_model, "adapter": args.teacher == "adapter"}
+    return report(args, shown, Teaching(**held, privileged=privileged, max_completion=args.max_completion))
 
 
 def train(args: Arguments) -> None:

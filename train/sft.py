@@ -16,7 +16,7 @@ from typing import Any
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role
-from intentfold.training.arguments import TrainArguments
+from intentfold.training.arguments import FREE, TrainArguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,12 @@ class Arguments(TrainArguments):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    if args.dry_run:
+        from intentfold.training.plan.dry_run import examples_of, report
+
+        print(report(args, examples_of(args.data, args.split)))
+        return
+    check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return

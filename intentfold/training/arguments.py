@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from intentfold.models import Attention, DtypeChoice, chosen_dtype
+from intentfold.training.plan.machine import DeviceName
 
+FREE = ("dry_run", "dry_run_launch", "dry_run_device")  # fields that make no other run
 Schedule = Literal["constant", "constant_with_warmup", "linear", "cosine"]
 
 
@@ -39,6 +41,9 @@ class TrainArguments:
         save_steps: optimizer steps between checkpoints
         log_steps: optimizer steps between log lines
         seed: of data order, adapter initialisation and sampling
+        dry_run: print what a step costs (memory, tokens, FLOPs, seconds: an estimate) and train nothing
+        dry_run_launch: accelerate config that the estimate is for; by default what launched this process
+        dry_run_device: device that the estimate is for; by default a CPU thread where the launch says CPU, else an H200
     """
 
     base: Path
@@ -65,6 +70,9 @@ class TrainArguments:
     save_steps: int = 50
     log_steps: int = 10
     seed: int = 0
+    dry_run: bool = False
+    dry_run_launch: Path | None = None
+    dry_run_device: DeviceName | None = None
 
     def __post_init__(self) -> None:
         # What is recorded, and compared when a run goes on, is the dtype itself.

@@ -18,6 +18,7 @@ from accelerate.utils import gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import DistillationTrainer
+from trl.models.utils import unwrap_model_for_generation
 
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
@@ -102,7 +103,10 @@ class OnPolicyTrainer(DistillationTrainer):
                 return list(self._generate_single_turn(prompts, None, {}))
             alike = families([Row(ids, len(ids)) for ids in prompts])
             model.eval()
-            said = continuations(model, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
+            # Under ZeRO-3 the weights are gathered first: ranks that stop at different lengths would wait for one another.
+            again = {"gradient_checkpointing_kwargs": self.args.gradient_checkpointing_kwargs}
+            with unwrap_model_for_generation(self.model_wrapped, self.accelerator, **again) as whole:
+                said = continuations(whole, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
             model.train()
             return said
 
