@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
@@ -94,7 +94,9 @@ class Arguments(TrainArguments):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     if args.dry_run:
-        print(estimate(args))
+        from intentfold.training.plan.dry_run import text
+
+        print(text(estimate(args)))
         return
     check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
@@ -103,16 +105,18 @@ def main(argv: list[str] | None = None) -> None:
     train(args)
 
 
-def estimate(args: Arguments) -> str:
-    from intentfold.training.plan.dry_run import Teaching, examples_of, folds_of, report
+def estimate(args: Arguments) -> Any:
+    """The plan of a step (`--dry-run`)."""
+    from intentfold.training.plan.dry_run import Teaching, examples_of, folds_of, plan
 
     if args.role == "tracker":
         shown = folds_of(args.traces, args.codec, args.window or None) if args.traces else []
     else:
         shown = examples_of(args.data, "train") if args.data else []
     privileged = args.teacher_sees == "privileged"
-    held = {"model": args.teacher_model, "adapter": args.teacher == "adapter"}
-    return report(args, shown, Teaching(**held, privileged=privileged, max_completion=args.max_completion))
+    beside = args.teacher == "adapter"
+    teaching = Teaching(model=args.teacher_model, adapter=beside, privileged=privileged, max_completion=args.max_completion)
+    return plan(args, shown, teaching)
 
 
 def train(args: Arguments) -> None:

@@ -195,10 +195,12 @@ class OnPolicyTrainer(DistillationTrainer):
         write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
         self.accelerator.wait_for_everyone()
 
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        super()._load_from_checkpoint(resume_from_checkpoint, model)
-        saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
-        self.rollout.restore(json.loads(saved))
+    def train(self, resume_from_checkpoint: str | None = None, **kwargs: Any) -> Any:
+        # Not in `_load_from_checkpoint`, which Trainer does not call under DeepSpeed.
+        if resume_from_checkpoint is not None:
+            saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
+            self.rollout.restore(json.loads(saved))
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"

@@ -57,7 +57,22 @@ def _first(file: Path, count: int) -> list[str]:
         return list(islice(lines, count))
 
 
-def report(args: TrainArguments, shown: Sequence[Example], teaching: Teaching | None = None) -> str:
+@dataclass(frozen=True)
+class Plan:
+    """A run's optimizer step, what it is planned for, and how the lengths of its rows were come by."""
+
+    run: Run
+    device: Device
+    launch: Launch
+    measured: str
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of a step."""
+        return parts(self.run, self.device, self.launch)
+
+
+def plan(args: TrainArguments, shown: Sequence[Example], teaching: Teaching | None = None) -> Plan:
     """What one optimizer step of `args` costs on rows like `shown`.
 
     Raises `ValueError` where the launch does not divide the rows, or its config or the model's shape is not known.
@@ -87,7 +102,7 @@ def report(args: TrainArguments, shown: Sequence[Example], teaching: Teaching | 
         teacher=teacher,
         teacher_holds=holds,
     )
-    return text(run, device, launch, measured)
+    return Plan(run, device, launch, measured)
 
 
 def _adapter(args: TrainArguments) -> tuple[int, tuple[str, ...]]:
@@ -139,9 +154,10 @@ def _counter(base: Path) -> tuple[Callable[[str], float], str]:
     return (lambda text: float(len(tokenizer.encode(text).ids))), "counted by the base's tokenizer"
 
 
-def text(run: Run, device: Device, launch: Launch, measured: str) -> str:
+def text(planned: Plan) -> str:
     """The report: parameters, memory, tokens, FLOPs and seconds, each with what it assumes."""
-    shape, rows, found, held = run.student, run.rows, parts(run, device, launch), memory(run, launch)
+    run, device, launch, found = planned.run, planned.device, planned.launch, planned.parts
+    shape, rows, held = run.student, run.rows, memory(run, launch)
     seconds, flops = sum(part.seconds for part in found), sum(part.flops for part in found)
     tokens = run.rows_per_step * rows.row
     room = sum(held.values()) / device.memory
@@ -149,7 +165,7 @@ def text(run: Run, device: Device, launch: Launch, measured: str) -> str:
         f"Estimate, not a measurement: {shape.name} on {launch.ranks} x {device.name} ({launch.kind}), {run.dtype}",
         f"  assumed: {device.mfu:.0%} of {device.flops[run.dtype] / 1e12:g} TFLOP/s, {device.reach:.0%} of "
         f"{device.bandwidth / 1e12:g} TB/s, {device.launch * 1e6:g} us a kernel",
-        f"  lengths: {measured}",
+        f"  lengths: {planned.measured}",
         "",
         f"parameters   trained {run.trained:,} (LoRA r {run.rank}), frozen {shape.parameters:,}",
         f"tokens       {tokens:,.0f} a step: {run.rows_per_step} rows of {rows.prompt:.0f} + {rows.completion:.0f}",

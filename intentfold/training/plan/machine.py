@@ -19,7 +19,7 @@ class Device:
     """What a device can do at best, and the shares of it that are assumed here until a run has measured them.
 
     `flops`: dense matrix FLOP/s by dtype; `bandwidth`: of its memory, bytes/s; `memory`: bytes; `link`: bytes/s to the others,
-    one way. `mfu` and `reach` are the assumed shares of FLOP/s and of bandwidth; `launch`: the assumed seconds to launch a kernel.
+    one way. `mfu` and `reach` are the assumed shares of FLOP/s and of bandwidth; `launch`: assumed seconds to launch a kernel.
     """
 
     name: str
