@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,7 +43,7 @@ def _spelled(arguments: Any, argv: Sequence[str]) -> list[str]:
     """Flags as their fields are spelled: `--dry-run` is `--dry_run`, and a switch without a value is true."""
     kinds = {field.name: field.type for field in fields(arguments)}
     words = []
-    for word, after in zip(argv, [*argv[1:], "--"], strict=True):
+    for word, after in zip_longest(argv, argv[1:], fillvalue="--"):
         flag, given, value = word.partition("=")
         name = flag.removeprefix("--").replace("-", "_")
         if word.startswith("--") and name in kinds:
