@@ -96,7 +96,12 @@ def check(args: Arguments) -> None:
     sft, opd = args.out / "sft", args.out / "opd"
     learned = {"data": args.pack / "examples", "steps": 4 if tiny else 60, "learning_rate": 1e-3}
     lines = [watched("train/sft.py", {**common, **learned, "out": sft}, gate=True)]
-    taught = {"init_adapter": sft / "adapter", "traces": args.pack / "traces", "max_completion": 48, "steps": 3 if tiny else 12}
+    taught = {
+        "init_adapter": sft / "adapter",
+        "traces": args.pack / "traces",
+        "max_completion": 4 if tiny else 48,
+        "steps": 3 if tiny else 12,
+    }
     lines.append(watched("train/opd.py", {**common, **taught, "out": opd}, gate=not drawn))
     # In bfloat16 another device's kernels alone move a logit by some tenths: the effect on the base must be larger.
     exported = {"run": opd, "out": args.out / "adapter", "name": "check", "tolerance": 1e-4 if tiny else 0.5}

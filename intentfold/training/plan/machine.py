@@ -32,8 +32,8 @@ class Device:
     launch: float
 
 
-# Peaks of the GPUs are the vendor's datasheets' (dense; float32 without TF32, which torch leaves off). The thread's are what a
-# 2048-wide matrix product and a copy reached on one thread of the CPU of docs/scaling.md, so that its MFU is relative to that.
+# Peaks of the GPUs are the vendor's datasheets' (dense; float32 without TF32, which torch leaves off). The thread's are what
+# scripts/bench_plan.py reached in float32 on the machine of docs/scaling.md; twice that in bfloat16 is assumed.
 DEVICES: dict[str, Device] = {
     "H200": Device(
         name="H200", flops={"bfloat16": 989e12, "float32": 67e12}, bandwidth=4.8e12, memory=141e9, link=450e9,
@@ -44,8 +44,8 @@ DEVICES: dict[str, Device] = {
         mfu=0.4, reach=0.8, launch=5e-6,
     ),
     "CPU-thread": Device(
-        name="CPU-thread", flops={"bfloat16": 120e9, "float32": 60e9}, bandwidth=8e9, memory=8e9, link=1e9,
-        mfu=0.5, reach=0.8, launch=5e-6,
+        name="CPU-thread", flops={"bfloat16": 132e9, "float32": 66e9}, bandwidth=9.9e9, memory=8e9, link=1e9,
+        mfu=0.75, reach=0.8, launch=5e-6,
     ),
 }  # fmt: skip
 
