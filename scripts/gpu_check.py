@@ -8,6 +8,7 @@ their steps and set them beside the estimate of `--dry-run`. Weights drawn at ra
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import shutil
@@ -68,7 +69,7 @@ def pack(folder: Path) -> None:
     for file in MODEL.iterdir():
         if file.suffix != ".safetensors":
             shutil.copy(file, folder / "base")
-    traces = ["--out", folder / "traces", "--families", '{"tools": 60}', "--loads", "[1]", "--seed", "11"]
+    traces = ["--out", folder / "traces", "--families", '{"tools": 200}', "--loads", "[1]", "--seed", "11"]
     style = ["--style", '{"chat": 0.08, "several": 0.3, "priorities": 0.0, "conclusions": 0.0, "branches": 1}']
     subprocess.run([sys.executable, "data_gen/build_traces.py", *map(str, traces), *style], check=True)
     examples = ["--traces", folder / "traces", "--out", folder / "examples"]
@@ -96,20 +97,16 @@ def check(args: Arguments) -> None:
     sft, opd = args.out / "sft", args.out / "opd"
     learned = {"data": args.pack / "examples", "steps": 4 if tiny else 60, "learning_rate": 1e-3}
     lines = [watched("train/sft.py", {**common, **learned, "out": sft}, gate=True)]
-    taught = {
-        "init_adapter": sft / "adapter",
-        "traces": args.pack / "traces",
-        "max_completion": 4 if tiny else 48,
-        "steps": 3 if tiny else 12,
-    }
+    taught = {"init_adapter": sft / "adapter", "traces": args.pack / "traces"}
+    taught |= {"max_completion": 4, "steps": 3} if tiny else {"max_completion": 48, "steps": 12}
     lines.append(watched("train/opd.py", {**common, **taught, "out": opd}, gate=not drawn))
     # In bfloat16 another device's kernels alone move a logit by some tenths: the effect on the base must be larger.
     exported = {"run": opd, "out": args.out / "adapter", "name": "check", "tolerance": 1e-4 if tiny else 0.5}
     script("train/export_adapter.py").main(flags(exported))
     print(*lines, sep="\n")
-    print(
-        f"{'weights drawn at random: no gate, and losses mean nothing; ' if drawn else ''}{time.monotonic() - began:.0f} s in all"
-    )
+    if drawn:
+        print("the weights were drawn at random: no gate, and losses mean nothing")
+    print(f"{time.monotonic() - began:.0f} s in all")
 
 
 def flags(values: Mapping[str, Any]) -> list[str]:
@@ -139,6 +136,8 @@ def watched(path: str, values: Mapping[str, Any], *, gate: bool) -> str:
     if not gate:
         opd.OnPolicyTrainer.check_teacher = lambda self: {}
     if on_gpu:
+        gc.collect()
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     module = script(path)
     try:
