@@ -17,11 +17,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 from intentfold.config import parse
 
@@ -97,7 +99,7 @@ def check(args: Arguments) -> None:
     sft, opd = args.out / "sft", args.out / "opd"
     learned = {"data": args.pack / "examples", "steps": 4 if tiny else 60, "learning_rate": 1e-3}
     lines = [watched("train/sft.py", {**common, **learned, "out": sft}, gate=True)]
-    taught = {"init_adapter": sft / "adapter", "traces": args.pack / "traces"}
+    taught: dict[str, Any] = {"init_adapter": sft / "adapter", "traces": args.pack / "traces"}
     taught |= {"max_completion": 4, "steps": 3} if tiny else {"max_completion": 48, "steps": 12}
     lines.append(watched("train/opd.py", {**common, **taught, "out": opd}, gate=not drawn))
     # In bfloat16 another device's kernels alone move a logit by some tenths: the effect on the base must be larger.
@@ -131,19 +133,16 @@ def watched(path: str, values: Mapping[str, Any], *, gate: bool) -> str:
                 torch.cuda.synchronize()
             ends.append(time.perf_counter())
 
-    callbacks, check_teacher = runs.callbacks, opd.OnPolicyTrainer.check_teacher
-    runs.callbacks = lambda args: [*callbacks(args), Stopwatch()]
-    if not gate:
-        opd.OnPolicyTrainer.check_teacher = lambda self: {}
+    callbacks, module, trainer = runs.callbacks, script(path), opd.OnPolicyTrainer
     if on_gpu:
         gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    module = script(path)
-    try:
+    with (
+        patch.object(runs, "callbacks", lambda args: [*callbacks(args), Stopwatch()]),
+        nullcontext() if gate else patch.object(trainer, "check_teacher", lambda self: None),
+    ):
         module.main(flags(values))
-    finally:
-        runs.callbacks, opd.OnPolicyTrainer.check_teacher = callbacks, check_teacher
     planned = module.estimate(parse(module.Arguments, flags(values), None))
     log = json.loads((Path(values["out"]) / "metrics.json").read_text(encoding="utf-8"))["log"]
     if said := [entry["rollout/tokens"] for entry in log if "rollout/tokens" in entry]:

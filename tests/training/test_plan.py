@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from intentfold.config import parse, plain
 from intentfold.training.plan.cost import Rows, Run, exchanged, memory, parts
 from intentfold.training.plan.machine import Device, Launch, launch_of_environment, launch_of_file
 from intentfold.training.plan.shape import KNOWN, Shape, ShapeError, read, shape_of
@@ -147,6 +149,18 @@ def test_a_dry_run_reads_the_users_rows_and_touches_nothing(tmp_path: Path) -> N
     arguments += ["--dry_run_launch", "accelerate_configs/ddp.yaml", "--micro_batch", "32"]
     run = subprocess.run([sys.executable, "train/opd.py", *arguments], capture_output=True, text=True, cwd=ROOT)
     assert "rows_per_step must be a multiple of micro_batch x ranks (32 x 8), got 128" in run.stderr
+
+
+def test_a_run_recorded_without_the_fields_of_a_dry_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.tiny import script
+
+    module, config = script("train/sft.py"), ["--config", str(ROOT / "configs/train/sft/qwen3.5_4b.yaml"), "--out", str(tmp_path)]
+    recorded = plain(parse(module.Arguments, config, None))
+    recorded = {name: value for name, value in recorded.items() if not name.startswith("dry_run")}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(recorded))
+    (tmp_path / "metrics.json").write_text("{}")
+    module.main(config)
+    assert capsys.readouterr().out == f"{tmp_path} is complete\n"
 
 
 def test_what_does_not_fit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
