@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -26,6 +26,7 @@ from typing import Any, Literal
 from unittest.mock import patch
 
 from intentfold.config import parse
+from intentfold.training.plan.dry_run import Plan, of_opd, of_sft
 
 MODEL = Path("models/smollm2-135m-instruct")
 # Beside what such a machine has: TRL and datasets with what they need, peft, and what reads this project's records and arguments.
@@ -98,10 +99,10 @@ def check(args: Arguments) -> None:
     common["dry_run_device"] = "CPU-thread" if tiny else "H200"
     sft, opd = args.out / "sft", args.out / "opd"
     learned = {"data": args.pack / "examples", "steps": 4 if tiny else 60, "learning_rate": 1e-3}
-    lines = [watched("train/sft.py", {**common, **learned, "out": sft}, gate=True)]
+    lines = [watched("train/sft.py", {**common, **learned, "out": sft}, of_sft, gate=True)]
     taught: dict[str, Any] = {"init_adapter": sft / "adapter", "traces": args.pack / "traces"}
     taught |= {"max_completion": 4, "steps": 3} if tiny else {"max_completion": 48, "steps": 12}
-    lines.append(watched("train/opd.py", {**common, **taught, "out": opd}, gate=not drawn))
+    lines.append(watched("train/opd.py", {**common, **taught, "out": opd}, of_opd, gate=not drawn))
     # In bfloat16 another device's kernels alone move a logit by some tenths: the effect on the base must be larger.
     exported = {"run": opd, "out": args.out / "adapter", "name": "check", "tolerance": 1e-4 if tiny else 0.5}
     script("train/export_adapter.py").main(flags(exported))
@@ -115,8 +116,8 @@ def flags(values: Mapping[str, Any]) -> list[str]:
     return [f"--{name}={value}" for name, value in values.items()]
 
 
-def watched(path: str, values: Mapping[str, Any], *, gate: bool) -> str:
-    """Run a training script with its steps timed; returns what it reached, beside its own estimate.
+def watched(path: str, values: Mapping[str, Any], plan: Callable[[Any], Plan], *, gate: bool) -> str:
+    """Run a training script with its steps timed; returns what it reached, beside what `plan` makes of its arguments.
 
     The first step compiles and allocates: it is left out. `gate` off leaves out the teacher's gate.
     """
@@ -143,7 +144,7 @@ def watched(path: str, values: Mapping[str, Any], *, gate: bool) -> str:
         nullcontext() if gate else patch.object(trainer, "check_teacher", lambda self: None),
     ):
         module.main(flags(values))
-    planned = module.estimate(parse(module.Arguments, flags(values), None))
+    planned = plan(parse(module.Arguments, flags(values), None))
     log = json.loads((Path(values["out"]) / "metrics.json").read_text(encoding="utf-8"))["log"]
     if said := [entry["rollout/tokens"] for entry in log if "rollout/tokens" in entry]:
         rows = replace(planned.run.rows, completion=statistics.mean(said))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
@@ -94,29 +94,15 @@ class Arguments(TrainArguments):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     if args.dry_run:
-        from intentfold.training.plan.dry_run import text
+        from intentfold.training.plan.dry_run import of_opd, text
 
-        print(text(estimate(args)))
+        print(text(of_opd(args)))
         return
     check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
     train(args)
-
-
-def estimate(args: Arguments) -> Any:
-    """The plan of a step (`--dry-run`)."""
-    from intentfold.training.plan.dry_run import Teaching, examples_of, folds_of, plan
-
-    if args.role == "tracker":
-        shown = folds_of(args.traces, args.codec, args.window or None) if args.traces else []
-    else:
-        shown = examples_of(args.data, "train") if args.data else []
-    privileged = args.teacher_sees == "privileged"
-    beside = args.teacher == "adapter"
-    teaching = Teaching(model=args.teacher_model, adapter=beside, privileged=privileged, max_completion=args.max_completion)
-    return plan(args, shown, teaching)
 
 
 def train(args: Arguments) -> None:
@@ -148,14 +134,8 @@ def train(args: Arguments) -> None:
     shown = random.Random(args.seed).sample(rows.asked, args.worked_examples)
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown)
     record_run(args.out, args)
-    settings = runs.trainer_settings(args, args.steps)
-    config = DistillationConfig(
-        **settings,
-        beta=args.beta,
-        temperature=1.0,
-        max_completion_length=args.max_completion,
-        chat_template_kwargs=args.chat_template_kwargs,
-    )
+    settings = runs.trainer_settings(args, args.steps) | {"chat_template_kwargs": args.chat_template_kwargs}
+    config = DistillationConfig(**settings, beta=args.beta, temperature=1.0, max_completion_length=args.max_completion)
     trainer = OnPolicyTrainer(
         rollout=rows.source,
         teacher=teacher,

@@ -49,22 +49,15 @@ class Arguments(TrainArguments):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     if args.dry_run:
-        from intentfold.training.plan.dry_run import text
+        from intentfold.training.plan.dry_run import of_sft, text
 
-        print(text(estimate(args)))
+        print(text(of_sft(args)))
         return
     check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
     train(args)
-
-
-def estimate(args: Arguments) -> Any:
-    """The plan of a step (`--dry-run`)."""
-    from intentfold.training.plan.dry_run import examples_of, plan
-
-    return plan(args, examples_of(args.data, args.split))
 
 
 def train(args: Arguments) -> None:

@@ -72,6 +72,24 @@ class Plan:
         return parts(self.run, self.device, self.launch)
 
 
+def of_sft(args: Any) -> Plan:
+    """The plan of a step of train/sft.py with these arguments."""
+    return plan(args, examples_of(args.data, args.split))
+
+
+def of_opd(args: Any) -> Plan:
+    """The plan of a step of train/opd.py with these arguments."""
+    tracker = args.role == "tracker"
+    shown = folds_of(args.traces, args.codec, args.window or None) if tracker else examples_of(args.data, "train")
+    teaching = Teaching(
+        model=args.teacher_model,
+        adapter=args.teacher == "adapter",
+        privileged=args.teacher_sees == "privileged",
+        max_completion=args.max_completion,
+    )
+    return plan(args, shown, teaching)
+
+
 def plan(args: TrainArguments, shown: Sequence[Example], teaching: Teaching | None = None) -> Plan:
     """What one optimizer step of `args` costs on rows like `shown`.
 
