@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
-from intentfold.training.arguments import OF_LANES, RolloutArguments, TeacherArguments
+from intentfold.training.arguments import FREE, OF_LANES, RolloutArguments, TeacherArguments
 
 CODECS: dict[Role, str] = {"checker": "verdict", "learner": "asset"}  # the tracker's is an argument
 
@@ -52,7 +52,12 @@ class Arguments(RolloutArguments, TeacherArguments):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args, free=("servers",))
+    if args.dry_run:
+        from intentfold.training.plan.dry_run import of_opd, text
+
+        print(text(of_opd(args)))
+        return
+    check_same_run(args.out, args, free=(*FREE, "servers"))
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
@@ -92,14 +97,8 @@ def train(args: Arguments) -> None:
     gate = random.Random(args.seed).sample(rows.gate, min(args.gate_folds, len(rows.gate)))
     teacher, teacher_model = make_teacher(args, model, tokenizer, shown, gate[:4])
     record_run(args.out, args)
-    settings = runs.trainer_settings(args, args.steps)
-    config = DistillationConfig(
-        **settings,
-        beta=args.beta,
-        temperature=1.0,
-        max_completion_length=args.max_completion,
-        chat_template_kwargs=args.chat_template_kwargs,
-    )
+    settings = runs.trainer_settings(args, args.steps) | {"chat_template_kwargs": args.chat_template_kwargs}
+    config = DistillationConfig(**settings, beta=args.beta, temperature=1.0, max_completion_length=args.max_completion)
     trainer = OnPolicyTrainer(
         rollout=rows.source,
         teacher=teacher,

@@ -17,7 +17,7 @@ from intentfold.config import check_same_run, parse, record_run
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.templates import Role, template_hash
 from intentfold.prompts.tracker import WINDOW
-from intentfold.training.arguments import WeightedArguments
+from intentfold.training.arguments import FREE, WeightedArguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,12 @@ class Arguments(WeightedArguments):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    if args.dry_run:
+        from intentfold.training.plan.dry_run import of_sft, text
+
+        print(text(of_sft(args)))
+        return
+    check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return

@@ -12,11 +12,13 @@ from intentfold.models import Attention, DtypeChoice, chosen_dtype
 from intentfold.prompts.templates import Role
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.trace import Load
+from intentfold.training.plan.machine import DeviceName
 
 # How a sampled row came out: right; not right, and the task's grader lets it pass or not; not right, and ungraded.
 RowOutcome = Literal["exact", "passed", "failed", "wrong"]
 OF_LANES = ("codec", "own_state_share", "own_state_share_start", "load_enters", "branches")  # how a tracker's dialogues go
 OF_TRACKERS = (*OF_LANES, "window", "operation_weights")
+FREE = ("dry_run", "dry_run_launch", "dry_run_device")  # fields that make no other run
 Schedule = Literal["constant", "constant_with_warmup", "linear", "cosine"]
 Sees = Literal["plain", "privileged"]
 ServedLoss = Literal["divergence", "policy_gradient"]
@@ -50,6 +52,9 @@ class TrainArguments:
         save_steps: optimizer steps between checkpoints
         log_steps: optimizer steps between log lines
         seed: of data order, adapter initialisation and sampling
+        dry_run: print what a step costs (memory, tokens, FLOPs, seconds: an estimate) and train nothing
+        dry_run_launch: accelerate config that the estimate is for; by default what launched this process
+        dry_run_device: device that the estimate is for; by default a CPU thread where the launch says CPU, else an H200
     """
 
     base: Path
@@ -76,6 +81,9 @@ class TrainArguments:
     save_steps: int = 50
     log_steps: int = 10
     seed: int = 0
+    dry_run: bool = False
+    dry_run_launch: Path | None = None
+    dry_run_device: DeviceName | None = None
 
     def __post_init__(self) -> None:
         # What is recorded, and compared when a run goes on, is the dtype itself.

@@ -22,6 +22,8 @@ class WholeCheckpoints(TrainerCallback):
     """Marks each checkpoint after its last byte, so that one that a kill left half-written is told apart."""
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if torch.distributed.is_initialized():
+            torch.distributed.barrier()  # the other ranks write parts of it too
         if state.is_world_process_zero:
             (Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / _WHOLE).touch()
 

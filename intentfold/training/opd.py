@@ -19,6 +19,7 @@ from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import DistillationTrainer
+from trl.models.utils import unwrap_model_for_generation
 
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
@@ -162,7 +163,10 @@ class OnPolicyTrainer(DistillationTrainer):
                 return list(self._generate_single_turn(prompts, None, {}))
             alike = families([Row(ids, len(ids)) for ids in prompts])
             model.eval()
-            said = continuations(model, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
+            # Under ZeRO-3 the weights are gathered first: ranks that stop at different lengths would wait for one another.
+            again = {"gradient_checkpointing_kwargs": self.args.gradient_checkpointing_kwargs}
+            with unwrap_model_for_generation(self.model_wrapped, self.accelerator, **again) as whole:
+                said = continuations(whole, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
             model.train()
             return said
 
@@ -303,10 +307,12 @@ class OnPolicyTrainer(DistillationTrainer):
             write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
         self.accelerator.wait_for_everyone()
 
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        super()._load_from_checkpoint(resume_from_checkpoint, model)
-        saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
-        self.rollout.restore(json.loads(saved))
+    def train(self, resume_from_checkpoint: str | None = None, **kwargs: Any) -> Any:
+        # Not in `_load_from_checkpoint`, which Trainer does not call under DeepSpeed.
+        if resume_from_checkpoint is not None:
+            saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
+            self.rollout.restore(json.loads(saved))
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"
