@@ -2,6 +2,7 @@
 # make demo-checker      a small pretrained model learns to check requirements; table and report under runs/demo-checker
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
+# make bench-opd          on-policy distillation of whole dialogues beside TRL's two trainers; rows in runs/bench-opd/results.json
 # make install-vllm       vLLM for CPUs in an environment of its own (.venv-vllm); scripts/serve_vllm.sh starts it
 # make test               lint, types, tests
 PYTHON ?= python3
@@ -12,7 +13,7 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install install-vllm model demo demo-checker recovery scale test lint clean
+.PHONY: install install-vllm model demo demo-checker recovery scale bench-opd test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -47,6 +48,9 @@ recovery: install model
 
 scale: install model
 	$(BIN)/python scripts/scale.py
+
+bench-opd: install
+	$(RUN) scripts/bench_opd.py
 
 lint: install
 	$(BIN)/ruff check .
