@@ -50,7 +50,7 @@ class Arguments(TrainArguments):
     """
 
     steps: int
-    role: Role = "tracker"
+    role: Literal["tracker", "checker", "learner"] = "tracker"
     traces: Path | None = None
     data: Path | None = None
     teacher: Literal["adapter", "base", "model"] = "adapter"

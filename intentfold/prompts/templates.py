@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from typing import Literal
 
+from intentfold.codec.thinking import STYLES, answer_codec, style_of
+from intentfold.prompts.agent import agent_template_hash
 from intentfold.prompts.assets import learner_template_hash
 from intentfold.prompts.checker import checker_template_hash
+from intentfold.prompts.thinking import thinking_template_hash
 from intentfold.prompts.tracker import tracker_template_hash
+from intentfold.records import content_hash
 
-Role = Literal["tracker", "checker", "learner"]
-_ROLES: dict[str, Role] = {"delta": "tracker", "full": "tracker", "verdict": "checker", "asset": "learner"}
+Role = Literal["tracker", "checker", "learner", "agent"]
+_ROLES: dict[str, Role] = {"delta": "tracker", "full": "tracker", "verdict": "checker", "asset": "learner", "answer": "agent"}
 
 
 def role_of(codec: str) -> Role:
     """The role whose completions are written in this codec. Raises `ValueError` for an unknown codec."""
-    if codec not in _ROLES:
-        raise ValueError(f"codec must be one of {sorted(_ROLES)}, got {codec!r}")
-    return _ROLES[codec]
+    answer = answer_codec(codec)
+    if answer not in _ROLES:
+        raise ValueError(f"codec must be one of {sorted(_ROLES)}, perhaps with +{' or +'.join(STYLES)}, got {codec!r}")
+    return _ROLES[answer]
 
 
 def template_hash(codec: str) -> str:
     """Identity of the template that the role of this codec is rendered with now."""
-    role = role_of(codec)
+    role, style = role_of(codec), style_of(codec)
+    if style is not None:
+        return content_hash(f"{template_hash(answer_codec(codec))}\x00{thinking_template_hash(style)}")
+    if role == "agent":
+        return agent_template_hash()
     if role == "tracker":
         return tracker_template_hash("full" if codec == "full" else "delta")
     return checker_template_hash() if role == "checker" else learner_template_hash()
