@@ -110,7 +110,7 @@ def mine(args: Arguments, split: str, counts: Counter[str]) -> list[Example]:
     for place, case in enumerate(tqdm(cases, desc=f"{split}: sifting")):
         kept, found = mining.sift(case, [each[place] for each in drafts], style, args.keep, args.shown)
         examples += kept
-        counts += found
+        counts.update(found)
         counts[mining.BARREN] += not kept
     return examples
 
