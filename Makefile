@@ -2,6 +2,7 @@
 # make demo-checker      a small pretrained model learns to check requirements; table and report under runs/demo-checker
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
+# make thinking           a small agent learns to think its way through drifting dialogues; table and report under runs/thinking
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo demo-checker recovery scale test lint clean
+.PHONY: install model demo demo-checker thinking recovery scale test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -29,6 +30,9 @@ demo: install model
 
 demo-checker: install model
 	$(BIN)/python scripts/demo_checker.py
+
+thinking: install model
+	$(BIN)/python scripts/thinking.py
 
 recovery: install model
 	$(RUN) data_gen/build_trajectories.py --config configs/data_gen/build_trajectories/recovery.yaml $(if $(DATA),--data $(DATA))
