@@ -25,8 +25,8 @@ BASE = "models/smollm2-135m-instruct"
 WHAT = (
     "SmolLM2-135M-Instruct answers tool tasks alone: no tracker, no harness. `cold` was trained on answers to clean requests and "
     "answers at once; `distilled` went on from it on thoughts that walk from turn to turn to what holds now, and on clean "
-    "requests beside them, and thinks first. `distillation_gain` is distilled − cold, paired by case; a thought that does not end "
-    "counts as a wrong answer (`unended_thoughts`)."
+    "requests beside them, and thinks first. `distillation_gain` is distilled − cold, paired by case; a thought that does not "
+    "end counts as a wrong answer (`unended_thoughts`)."
 )
 SHOWN = ("mean_score", "avg@3", "idg", "unended_thoughts", "tokens", "distillation_gain, greedy", "distillation_gain, avg@3")
 
@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> None:
     stages.run("answers", "data_gen/mine_rationales", "demo_cold", source, f"--out={out}/cold_answers")
     stages.run("thoughts", "data_gen/mine_rationales", "demo", source, f"--out={out}/thoughts")
     stages.run("cold start", "train/sft", "demo_agent", f"--data={out}/cold_answers", f"--out={out}/cold")
-    stages.run("distillation", "train/thinking", "demo", f"--data={out}/thoughts", cold, f"--out={out}/distilled")
+    stages.run("distillation", "train/thinking", "demo", f"--thoughts={out}/thoughts", cold, f"--out={out}/distilled")
     agents = {name: {"base": BASE, "adapter": f"{out}/{name}/adapter"} for name in ("cold", "distilled")}
     agents["distilled"]["thinking"] = "plain"
     tested = (f"--episodes={out}/traces/test.jsonl", f"--out={out}/standalone", f"--agents={json.dumps(agents)}")

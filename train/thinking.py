@@ -27,14 +27,14 @@ class Arguments(TrainArguments):
     """What to train on.
 
     Args:
-        data: dataset folder, as data_gen/mine_rationales.py writes it
+        thoughts: dataset folder, as data_gen/mine_rationales.py writes it
         role: who learns to think; checked against the examples
         split: split to train on
         steps: optimizer steps, 0 for one pass over the rows
         clean_share: of an agent, share of the rows that are clean requests, drawn from those of the dataset; others have none
     """
 
-    data: Path
+    thoughts: Path
     role: Literal["agent", "tracker", "checker"] = "agent"
     split: str = "train"
     steps: int = 0
@@ -63,20 +63,20 @@ def train(args: Arguments) -> None:
     from intentfold.training.data import load_examples
     from intentfold.training.sft import fine_tune
 
-    examples = load_examples(args.data, args.split)
+    examples = load_examples(args.thoughts, args.split)
     template = preflight.check_one_template(examples, args.role)
     codec = examples[0].provenance.codec
     style = style_of(codec)
     if style is None:
-        raise preflight.PreflightError(f"{args.data}: examples in codec {codec} hold no thoughts: train/sft.py is for those")
+        raise preflight.PreflightError(f"{args.thoughts}: examples in codec {codec} hold no thoughts: train/sft.py is for those")
     if args.init_adapter is not None:  # a cold start may have learned the answers alone
         check_stamp(args.init_adapter, codec, answer_codec(codec))
     if args.role == "agent":
         examples = mixed(examples, args.clean_share, random.Random(args.seed))
     rows = [training_row(one, args.chat_template_kwargs) for one in examples]
     clean = sum(one.provenance.mining == "clean" for one in examples)
-    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template, "clean_rows": clean}
-    fine_tune(args, rows, f"{args.data}, split {args.split}", args.steps, facts, style)
+    facts = {"role": args.role, "data": dataset_hash(args.thoughts), "template": template, "clean_rows": clean}
+    fine_tune(args, rows, f"{args.thoughts}, split {args.split}", args.steps, facts, style)
 
 
 def mixed(examples: Sequence[Example], clean_share: float, rng: random.Random) -> list[Example]:

@@ -43,7 +43,7 @@ def mine(world: Path, out: Path, *more: str) -> dict[str, list[Example]]:
 
 
 def train(world: Path, data: Path, out: Path, *more: str) -> None:
-    common = ["--base", str(world / "base"), "--data", str(data), "--out", str(out), *SMALL, "--steps", "2"]
+    common = ["--base", str(world / "base"), "--thoughts", str(data), "--out", str(out), *SMALL, "--steps", "2"]
     script("train/thinking.py").main([*common, *more])
 
 

@@ -72,7 +72,7 @@ def opd_checker(world: Path, out: Path, *more: str) -> list[str]:
 def thinking(world: Path, out: Path, *more: str) -> list[str]:
     if not (world / "thoughts").exists():
         tiny_thoughts(world / "thoughts")
-    common = ["--base", str(world / "base"), "--data", str(world / "thoughts"), "--out", str(out), *SMALL]
+    common = ["--base", str(world / "base"), "--thoughts", str(world / "thoughts"), "--out", str(out), *SMALL]
     return [*common, "--max_length", "2048", *more]
 
 
