@@ -137,8 +137,8 @@ def written(args: Arguments, teacher: Model, split: str, cases: Sequence[Case]) 
         for sample in range(args.samples):
             backend = seeded(args.seed + sample if teacher.temperature else None)
             served = JournaledBackend(backend, journal, chunk=2 * args.batch_size, progress=bar.update)
-            asked = {"writes": teacher.thinking is None, "max_tokens": args.max_tokens}
-            found.append(mining.drafts(cases, served, args.shown, **asked))
+            writes = teacher.thinking is None
+            found.append(mining.drafts(cases, served, args.shown, writes=writes, max_tokens=args.max_tokens))
     return found
 
 

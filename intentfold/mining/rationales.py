@@ -187,12 +187,14 @@ def _thought_fault(draft: Draft, style: Style, shown: Shown) -> str:
 
 def _example(case: Case, draft: Draft, style: Style | None, shown: Shown) -> Example:
     codec = with_thought(case.provenance.codec, style)
-    told = {"teacher": draft.teacher, "shown": "" if shown == "nothing" else shown} if style else {}
+    where = replace(case.provenance, codec=codec, template=template_hash(codec))
+    if style is not None:
+        where = replace(where, teacher=draft.teacher, shown="" if shown == "nothing" else shown)
     return Example(
         version=1,
         messages=case.prompt if style is None else thinking_prompt(case.prompt, style),
         privileged=teacher_prompt(case.prompt, case.state, writes=style is not None),
         completion=draft.thinking.answer,
-        provenance=replace(case.provenance, codec=codec, template=template_hash(codec), **told),
+        provenance=where,
         thought=draft.thinking.thought if style else "",
     )

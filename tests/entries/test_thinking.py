@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -193,11 +194,9 @@ def test_a_cold_start_of_answers_goes_on_to_thoughts_and_no_other_role_does(worl
     assert not (tmp_path / "no" / "metrics.json").exists()
 
 
-def test_the_share_of_clean_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_share_of_clean_rows(tmp_path: Path) -> None:
     tiny_thoughts(tmp_path / "thoughts")
     examples = read_jsonl(tmp_path / "thoughts" / "train.jsonl", Example)
-    import random
-
     mixed = script("train/thinking.py").mixed
     for share, rows in ((0.0, 0), (0.2, 2), (0.5, 8)):
         found = mixed(examples, share, random.Random(0))
@@ -281,3 +280,15 @@ def test_the_evaluation_is_told_what_makes_no_sense(
         standalone(world, tmp_path, {} if "--agents" in more else {"a": {"base": "x"}}, *more)
     assert exit.value.code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_trackers_and_checkers_that_think_are_scored_by_their_own_scripts(world: Path, tmp_path: Path) -> None:
+    arms = ["--arms", json.dumps({"tiny": {"base": str(world / "base"), "thinking": "plain"}}), "--dtype", "float32"]
+    episodes = ["--episodes", str(world / "traces" / "dev.jsonl"), "--out", str(tmp_path / "loop"), "--max_tokens", "4"]
+    script("eval/closed_loop.py").main([*arms, *episodes, "--teacher_forced", "false"])
+    about = json.loads((tmp_path / "loop" / "about.json").read_text())
+    assert about["rejected"]["tiny"] == {"the thought does not end": 9}  # a turn each
+    asked = ["--examples", str(world / "judgements"), "--out", str(tmp_path / "checker"), "--splits", '["dev"]']
+    script("eval/checker.py").main([*arms, *asked, "--max_tokens", "4"])
+    rows = json.loads((tmp_path / "checker" / "results.json").read_text())
+    assert {row["mean"] for row in rows if row["metric"] == "not_assessed"} == {1.0}
