@@ -14,6 +14,7 @@ from intentfold.models import InProcessOptions
 from intentfold.prompts.thinking import THINK, thinking_prompt
 from intentfold.prompts.tracker import tracker_prompt
 from intentfold.runtime.backends import Model
+from intentfold.runtime.inspect_task import inspect_model
 from intentfold.runtime.model_agent import ModelAgent
 from intentfold.runtime.openai_api import OpenAIBackend
 from intentfold.runtime.roles import BackendError, Completion, Scorer, View
@@ -114,6 +115,8 @@ def test_models_that_think() -> None:
     told_not_to = InProcessOptions(dtype="float32", chat_template_kwargs={"enable_thinking": False}).backends()
     with pytest.raises(ValueError, match=r"needs chat_template_kwargs.enable_thinking true, got false"):
         told_not_to.make(served)
+    with pytest.raises(ValueError, match="agent: a served model that thinks is not run through Inspect, got thinking think"):
+        inspect_model("agent", served, lambda seed: backend, {})
     with pytest.raises(ValueError, match="thinking: a model of kind oracle has none"):
         Model(kind="oracle", thinking="plain")
 
