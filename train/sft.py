@@ -59,7 +59,7 @@ def train(args: Arguments) -> None:
     from intentfold.mining.card import dataset_hash
     from intentfold.training import preflight
     from intentfold.training.data import load_examples
-    from intentfold.training.sft import fine_tune
+    from intentfold.training.fine_tune import fine_tune
 
     examples = load_examples(args.data, args.split)
     if args.init_adapter is not None:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from intentfold.codec.thinking import answer_codec, style_of
 from intentfold.config import check_same_run, parse
 from intentfold.example import Example, trl_row
-from intentfold.prompts.stamp import check_stamp
+from intentfold.prompts.stamp import StampError, check_stamp
 from intentfold.training.arguments import TrainArguments
 
 
@@ -61,7 +61,7 @@ def train(args: Arguments) -> None:
     from intentfold.mining.card import dataset_hash
     from intentfold.training import preflight
     from intentfold.training.data import load_examples
-    from intentfold.training.sft import fine_tune
+    from intentfold.training.fine_tune import fine_tune
 
     examples = load_examples(args.thoughts, args.split)
     template = preflight.check_one_template(examples, args.role)
@@ -69,8 +69,11 @@ def train(args: Arguments) -> None:
     style = style_of(codec)
     if style is None:
         raise preflight.PreflightError(f"{args.thoughts}: examples in codec {codec} hold no thoughts: train/sft.py is for those")
-    if args.init_adapter is not None:  # a cold start may have learned the answers alone
-        check_stamp(args.init_adapter, codec, answer_codec(codec))
+    if args.init_adapter is not None:
+        try:
+            check_stamp(args.init_adapter, codec)
+        except StampError:  # a cold start may have learned the answers alone
+            check_stamp(args.init_adapter, answer_codec(codec))
     if args.role == "agent":
         examples = mixed(examples, args.clean_share, random.Random(args.seed))
     rows = [training_row(one, args.chat_template_kwargs) for one in examples]

@@ -23,7 +23,7 @@ from intentfold.mining.examples import example
 from intentfold.mining.targets import supported_edits
 from intentfold.mining.walks import change_line, clean_walk, drift_walk, fold_walk, judgement_walk
 from intentfold.prompts.agent import agent_template_hash
-from intentfold.prompts.templates import template_hash
+from intentfold.prompts.templates import thoughtful_hash
 from intentfold.prompts.thinking import betrays, teacher_prompt, thinking_prompt
 from intentfold.prompts.tracker import Codec
 from intentfold.runtime.episodes import control_view, tracked_formats
@@ -186,10 +186,11 @@ def _thought_fault(draft: Draft, style: Style, shown: Shown) -> str:
 
 
 def _example(case: Case, draft: Draft, style: Style | None, shown: Shown) -> Example:
-    codec = with_thought(case.provenance.codec, style)
-    where = replace(case.provenance, codec=codec, template=template_hash(codec))
+    where = case.provenance
     if style is not None:
-        where = replace(where, teacher=draft.teacher, shown="" if shown == "nothing" else shown)
+        told = "" if shown == "nothing" else shown
+        template = thoughtful_hash(where.template, style)
+        where = replace(where, codec=with_thought(where.codec, style), template=template, teacher=draft.teacher, shown=told)
     return Example(
         version=1,
         messages=case.prompt if style is None else thinking_prompt(case.prompt, style),

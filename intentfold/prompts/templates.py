@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from intentfold.codec.thinking import STYLES, answer_codec, style_of
+from intentfold.codec.thinking import STYLES, Style, answer_codec, style_of
 from intentfold.prompts.agent import agent_template_hash
 from intentfold.prompts.assets import learner_template_hash
 from intentfold.prompts.checker import checker_template_hash
@@ -28,9 +28,14 @@ def template_hash(codec: str) -> str:
     """Identity of the template that the role of this codec is rendered with now."""
     role, style = role_of(codec), style_of(codec)
     if style is not None:
-        return content_hash(f"{template_hash(answer_codec(codec))}\x00{thinking_template_hash(style)}")
+        return thoughtful_hash(template_hash(answer_codec(codec)), style)
     if role == "agent":
         return agent_template_hash()
     if role == "tracker":
         return tracker_template_hash("full" if codec == "full" else "delta")
     return checker_template_hash() if role == "checker" else learner_template_hash()
+
+
+def thoughtful_hash(template: str, style: Style) -> str:
+    """Identity of a role's template, asked to think first."""
+    return content_hash(f"{template}\x00{thinking_template_hash(style)}")
