@@ -87,13 +87,27 @@ def test_a_served_teacher_is_sampled_and_sifted(world: Path, tmp_path: Path) -> 
         return [f"So Lisbon.\nAnswer:\n{RIGHT}", f"As the note says.\nAnswer:\n{RIGHT}", "Porto.\nAnswer:\n[]", RIGHT][seed - 5]
 
     with chat_server(answer) as (url, requests):
-        teacher = ["--teacher", served(url, temperature=0.8), "--samples", "4", "--keep", "2", "--seed", "5", "--shown", "state"]
+        teacher = [
+            "--teacher",
+            served(url, temperature=0.8),
+            "--samples",
+            "4",
+            "--keep",
+            "2",
+            "--seed",
+            "5",
+            "--shown",
+            "state",
+            "--max_tokens",
+            "88",
+        ]
         found = mine(world, tmp_path, *teacher)
     assert {one.thought for one in found["train"]} == {"So Lisbon."}
     assert {one.provenance.shown for one in found["train"]} == {"state"}
     assert {one.provenance.teacher for one in found["train"]} == {f"{url}#m at 0.8, seed 5"}
     # Prompts of the same words are asked once: two drifting stories, one clean request, and dev's are among train's.
     assert len(requests) == 4 * 3
+    assert {(r["temperature"], r["max_tokens"]) for r in requests} == {(0.8, 88)}
     card = (tmp_path / "README.md").read_text()
     for reason in ("kept 12", "no end of the thought 12", "speaks of what it was shown 12", "wrong answer 12"):
         assert reason in card.split("Drafts of dev")[0]
@@ -232,9 +246,10 @@ def test_agents_alone_before_and_after(world: Path, tmp_path: Path) -> None:
     with chat_server(answer) as (url, requests):
         before, after = (json.loads(served(url, model=name)) for name in ("before", "after"))
         agents = {"before": before, "after": after | {"thinking": "plain"}}
-        pair = ["--comparisons", '{"gain": ["after", "before"]}', "--samples", "2", "--temperature", "0.5"]
+        pair = ["--comparisons", '{"gain": ["after", "before"]}', "--samples", "2", "--temperature", "0.5", "--max_tokens", "77"]
         rows = standalone(world, tmp_path, agents, *pair)
         asked = len(requests)
+        assert {(r["temperature"], r["max_tokens"]) for r in requests} == {(0.0, 77), (0.5, 77)}
         (tmp_path / "results.json").unlink()
         assert standalone(world, tmp_path, agents, *pair) == rows  # from the journals
         assert len(requests) == asked
