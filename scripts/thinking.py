@@ -2,7 +2,7 @@
 
     python scripts/thinking.py
 
-traces → answers to clean requests → SFT (the agent before) → thoughts of the scripted teacher, graded → thinking distillation →
+traces → right answers → SFT (the agent before) → thoughts of the scripted teacher, graded → thinking distillation →
 both agents alone with held-out tasks in held-out wording, drifting and clean, greedy and avg@3. Every stage is a script with a
 shipped config; killed and started again, it goes on where it was.
 """
@@ -23,10 +23,10 @@ from intentfold.stages import Stages
 ROOT = Path(__file__).parent.parent
 BASE = "models/smollm2-135m-instruct"
 WHAT = (
-    "SmolLM2-135M-Instruct answers tool tasks alone: no tracker, no harness. `cold` was trained on answers to clean requests and "
-    "answers at once; `distilled` went on from it on thoughts that walk from turn to turn to what holds now, and on clean "
-    "requests beside them, and thinks first. `distillation_gain` is distilled − cold, paired by case; a thought that does not "
-    "end counts as a wrong answer (`unended_thoughts`)."
+    "SmolLM2-135M-Instruct answers tool tasks alone: no tracker, no harness. `cold` was trained on right answers to drifting "
+    "dialogues and clean requests and answers at once; `distilled` went on from it on thoughts that walk from turn to turn to "
+    "what holds now, clean requests among them, and thinks first. `distillation_gain` is distilled − cold, paired by case; a "
+    "thought that does not end counts as a wrong answer (`unended_thoughts`)."
 )
 SHOWN = ("mean_score", "avg@3", "idg", "unended_thoughts", "tokens", "distillation_gain, greedy", "distillation_gain, avg@3")
 
