@@ -4,6 +4,7 @@
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make bench-opd          on-policy distillation of whole dialogues beside TRL's two trainers; rows in runs/bench-opd/results.json
 # make install-vllm       vLLM for CPUs in an environment of its own (.venv-vllm); scripts/serve_vllm.sh starts it
+# make thinking           a small agent learns to think its way through drifting dialogues; table and report under runs/thinking
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install install-vllm model demo demo-checker recovery scale bench-opd test lint clean
+.PHONY: install install-vllm model demo demo-checker thinking recovery scale bench-opd test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -39,6 +40,9 @@ demo: install model
 
 demo-checker: install model
 	$(BIN)/python scripts/demo_checker.py
+
+thinking: install model
+	$(BIN)/python scripts/thinking.py
 
 recovery: install model
 	$(RUN) data_gen/build_trajectories.py --config configs/data_gen/build_trajectories/recovery.yaml $(if $(DATA),--data $(DATA))

@@ -12,6 +12,7 @@ import json
 import resource
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from intentfold.config import parse
 
@@ -36,7 +37,9 @@ class Arguments:
     """
 
     out: Path
-    arm: str
+    arm: Literal[
+        "intentfold", "intentfold_own_states", "trl_distillation", "trl_distillation_checkpointing", "trl_gkd", "trl_gkd_plain"
+    ]
     turns: int
     steps: int = 3
     student: tuple[int, int] = (256, 4)

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_same_run, parse
 from intentfold.prompts.stamp import check_stamp
-from intentfold.prompts.templates import Role, template_hash
-from intentfold.prompts.tracker import WINDOW
+from intentfold.prompts.templates import Role, window_of
 from intentfold.training.arguments import FREE, WeightedArguments
 
 
@@ -62,46 +61,22 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def train(args: Arguments) -> None:
-    from datasets import Dataset
-    from trl import SFTConfig
-
     from intentfold.mining.card import dataset_hash
-    from intentfold.training import preflight, runs
+    from intentfold.training import preflight
     from intentfold.training.data import load_examples
-    from intentfold.training.sft import CompletionTrainer
+    from intentfold.training.fine_tune import fine_tune
     from intentfold.training.weighting import Weighting
 
     examples = load_examples(args.data, args.split)
     template = preflight.check_one_template(examples, args.role)
     codec = examples[0].provenance.codec
-    window = WINDOW if template == template_hash(codec) else None
     if args.init_adapter is not None:
-        check_stamp(args.init_adapter, codec, window)
+        check_stamp(args.init_adapter, codec, window_of(template, codec))
     if args.operation_weights:
         preflight.check_operations(examples)
     rows = training_rows(args, examples)
-    preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
-    steps = args.steps or len(rows) // args.rows_per_step
-    model, tokenizer = runs.adapted_model(args)
-    preflight.check_template(tokenizer, args.chat_template_kwargs)
-    preflight.check_adapter(model)
-    record_run(args.out, args)
-    settings = runs.trainer_settings(args, steps)
-    # max_length stays None: TRL would cut long rows in silence; preflight refuses them.
-    config = SFTConfig(**settings, max_length=None, completion_only_loss=True, packing=False)
-    trainer = CompletionTrainer(
-        weighting=Weighting(args.operation_weights),
-        model=model,
-        args=config,
-        train_dataset=Dataset.from_list(rows),
-        processing_class=tokenizer,
-        callbacks=runs.callbacks(args),
-    )
-    preflight.check_rows(rows, trainer.train_dataset, tokenizer, preflight.stop_ids(model, tokenizer), args.max_length)
-    print(f"{len(rows)} rows, {steps} optimizer steps of {args.rows_per_step}")
-    probes = [preflight.prompt_ids(tokenizer, row["prompt"], args.chat_template_kwargs) for row in rows[:4]]
-    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template, "rows": len(rows)}
-    runs.train(trainer, args.out, facts, probes)
+    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template}
+    fine_tune(args, rows, f"{args.data}, split {args.split}", args.steps, facts, weighting=Weighting(args.operation_weights))
 
 
 def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:

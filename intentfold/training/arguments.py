@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 
 from intentfold.codec.edits import LineOperation
 from intentfold.models import Attention, DtypeChoice, chosen_dtype
-from intentfold.prompts.templates import Role
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.trace import Load
 from intentfold.training.plan.machine import DeviceName
@@ -134,7 +133,7 @@ class RolloutArguments(WeightedArguments):
         load_enters: of a tracker, optimizer steps from which episodes of stale load 1, 3 and 5 are drawn; 0 where not named
     """
 
-    role: Role = "tracker"
+    role: Literal["tracker", "checker", "learner"] = "tracker"
     traces: Path | None = None
     data: Path | None = None
     codec: Codec = "delta"

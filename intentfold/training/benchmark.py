@@ -265,7 +265,7 @@ class _GivenGKD(GKDTrainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
         return SequentialSampler(self.train_dataset)
 
-    def generate_on_policy_outputs(self, model: Any, inputs: Any, generation_config: Any) -> Any:  # type: ignore[override]
+    def generate_on_policy_outputs(self, model: Any, inputs: Any, generation_config: Any) -> Any:
         if self.state.global_step:
             return GKDTrainer.generate_on_policy_outputs(model, inputs, generation_config)
         kept = inputs["prompt_attention_mask"].bool()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from intentfold.codec.thinking import CLOSE, OPEN, Style, Thinking, completion_message, decode_thinking
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of, template_hash
 from intentfold.prompts.tracker import WINDOW, trunk_of
@@ -26,6 +27,32 @@ def check_template(tokenizer: Any, template_kwargs: Mapping[str, Any]) -> None:
         raise PreflightError("the chat template has no generation prompt (add_generation_prompt changes nothing)")
     if asked[: len(bare)] != bare:
         raise PreflightError("the chat template's generation prompt does not come last: training and inference would differ")
+
+
+def check_thinking(tokenizer: Any, template_kwargs: Mapping[str, Any], style: Style) -> None:
+    """What is trained as thought and answer must be what a model writes after the generation prompt, read back as the same."""
+    asked: list[dict[str, str]] = [{"role": "user", "content": "a"}]
+    said = Thinking("what leads there", "the answer")
+    options: dict[str, Any] = {"tokenize": False, **template_kwargs}
+    before = tokenizer.apply_chat_template(asked, add_generation_prompt=True, **options)
+    whole = tokenizer.apply_chat_template([*asked, completion_message(said.thought, said.answer, style)], **options)
+    if said.thought not in whole:
+        raise PreflightError("the chat template drops the reasoning of a message: mine with style plain, not think")
+    if style == "think" and before.rstrip().endswith(CLOSE):
+        raise PreflightError(
+            f"the generation prompt ends in a thought that is over ({before[-40:]!r}), so no reasoning can follow it: "
+            "train and serve with chat_template_kwargs {enable_thinking: true}"
+        )
+    if style == "plain" and before.rstrip().endswith(OPEN):
+        raise PreflightError(
+            f"the generation prompt opens a thought of its own ({before[-40:]!r}): mine with style think, or train and serve "
+            "with chat_template_kwargs {enable_thinking: false}"
+        )
+    if not whole.startswith(before):
+        raise PreflightError(f"the generation prompt {before[-60:]!r} is no beginning of an answer with its reasoning")
+    written = whole[len(before) :]
+    if decode_thinking(written.partition(tokenizer.eos_token)[0], style) != said:
+        raise PreflightError(f"thought and answer cannot be read back from {written!r}")
 
 
 def prompt_ids(
@@ -71,8 +98,12 @@ def check_rows(
             raise PreflightError(
                 f"row {row['id']}: no stop token ({list(stop_ids)}) in the loss; the model would not learn to stop"
             )
-        text = tokenizer.decode(said[:stop])
-        if text.strip() != row["completion"][0]["content"].strip():
+        text, message = tokenizer.decode(said[:stop]), row["completion"][0]
+        if "reasoning_content" in message:
+            same = decode_thinking(text, "think") == Thinking(message["reasoning_content"], message["content"])
+        else:
+            same = text.strip() == message["content"].strip()
+        if not same:
             raise PreflightError(f"row {row['id']}: the completion reads {text!r} up to its stop token")
 
 

@@ -93,7 +93,8 @@ class LocalTeacher:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
         ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
         rows = min(len(ours[0]), len(theirs[0]))
-        our_head, their_head = ([first_rows(part, rows) for part in head] for head in (ours, theirs))
+        our_head = first_rows(ours[0], rows), first_rows(ours[1], rows)
+        their_head = first_rows(theirs[0], rows), first_rows(theirs[1], rows)
         heads = (hidden_NH, *our_head, teacher_hidden_NH, *their_head)
         both = head_divergence if hidden_NH.device.type == "cpu" else ChunkedDivergenceFunction.apply
         each_N, entropy_N = both(*heads, trainer.beta, trainer.temperature)

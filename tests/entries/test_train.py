@@ -24,7 +24,17 @@ from intentfold.records import write_jsonl
 from intentfold.training.data import DataError
 from intentfold.training.export import ExportError
 from intentfold.training.preflight import PreflightError
-from tests.tiny import CHATML, ROOT, script, tiny_checker_dataset, tiny_dataset, tiny_episodes, tiny_model, tiny_traces
+from tests.tiny import (
+    CHATML,
+    ROOT,
+    script,
+    tiny_checker_dataset,
+    tiny_dataset,
+    tiny_episodes,
+    tiny_model,
+    tiny_thoughts,
+    tiny_traces,
+)
 
 SMALL = ["--rows_per_step", "8", "--micro_batch", "4", "--dtype", "float32", "--lora_r", "8", "--log_steps", "1"]
 
@@ -74,6 +84,13 @@ def scheduled(world: Path, out: Path, *more: str) -> list[str]:
     weights = ["--operation_weights", "{ADD: 2, REJECTED: 0.5}", "--outcome_weights", "{exact: 0.25}"]
     shares = ["--own_state_share", "0.8", "--own_state_share_start", "0.0", "--load_enters", "{3: 2, 5: 4}"]
     return opd(world, out, *weights, *shares, "--traces", str(loaded(world)), *more)
+
+
+def thinking(world: Path, out: Path, *more: str) -> list[str]:
+    if not (world / "thoughts").exists():
+        tiny_thoughts(world / "thoughts")
+    common = ["--base", str(world / "base"), "--thoughts", str(world / "thoughts"), "--out", str(out), *SMALL]
+    return [*common, "--max_length", "2048", *more]
 
 
 @pytest.fixture(autouse=True)
@@ -396,8 +413,8 @@ def run_whole(path: str, arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("path", "arguments"),
-    [("train/sft.py", sft), ("train/opd.py", scheduled), ("train/opd.py", opd_checker)],
-    ids=["sft", "opd", "checker"],
+    [("train/sft.py", sft), ("train/opd.py", scheduled), ("train/opd.py", opd_checker), ("train/thinking.py", thinking)],
+    ids=["sft", "opd", "checker", "thinking"],
 )
 def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path, arguments):
     more = ["--steps", "12", "--save_steps", "2", "--learning_rate", "0.01", "--schedule", "cosine"]

@@ -11,9 +11,7 @@ import pytest
 from intentfold.training.benchmark import Arm, Dialogues, Marks, Shape, make_trainer
 from tests.tiny import script
 
-TINY = Shape(
-    turns=3, steps=1, student=(32, 1), teacher=(32, 1), vocabulary=60, system=9, turn=5, state=3, written=4, seed=0
-)
+TINY = Shape(turns=3, steps=1, student=(32, 1), teacher=(32, 1), vocabulary=60, system=9, turn=5, state=3, written=4, seed=0)
 
 
 @pytest.fixture(scope="module")

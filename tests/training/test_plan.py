@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,10 +13,11 @@ import yaml
 
 from intentfold.config import parse, plain
 from intentfold.training.plan.cost import Rows, Run, exchanged, memory, parts
+from intentfold.training.plan.dry_run import of_thinking
 from intentfold.training.plan.machine import Device, Launch, launch_of_environment, launch_of_file
 from intentfold.training.plan.shape import KNOWN, Shape, ShapeError, read, shape_of
 from intentfold.training.plan.tables import TABLES, with_tables
-from tests.tiny import ROOT, script, tiny_hybrid, tiny_model, tiny_traces
+from tests.tiny import ROOT, script, tiny_hybrid, tiny_model, tiny_thoughts, tiny_traces
 
 TOY = Shape(name="toy", layers=2, hidden=4, heads=2, kv_heads=1, head_dim=2, ffn=8, vocab=10, tied=True)
 DEVICE = Device(
@@ -120,7 +122,7 @@ def test_other_launches_and_models_are_refused(tmp_path: Path) -> None:
 # The scripts
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "train").glob("[so]*/*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "train").glob("[sot]*/*.yaml")), ids=lambda path: path.stem)
 def test_every_shipped_run_can_be_estimated(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     accelerate = "ddp" if path.stem.startswith("qwen") else "cpu"
     arguments = ["--config", str(path), "--dry-run", "--dry_run_launch", f"accelerate_configs/{accelerate}.yaml"]
@@ -133,6 +135,14 @@ def test_every_shipped_run_can_be_estimated(path: Path, capsys: pytest.CaptureFi
     served = "served" in path.stem
     assert ("The served teacher's own step is not in it" in said) == served
     assert ("\n  teacher  " in said) == (path.parent.name == "opd" and not served)
+
+
+def test_thoughts_are_written_too(tmp_path: Path) -> None:
+    tiny_thoughts(tmp_path)
+    arguments = script("train/thinking.py").Arguments(base=tmp_path / "Qwen3.5-2B", out=tmp_path, thoughts=tmp_path)
+    first = json.loads((tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    one = len(f"{first['thought']}\nAnswer:\n{first['completion']}".encode()) / 4 + 1  # 4 bytes a token, and the stop token
+    assert of_thinking(arguments).run.rows.longest_completion >= one > len(first["completion"]) / 4 + 1
 
 
 def test_whole_dialogues_are_not_estimated() -> None:

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from intentfold.codec.thinking import Thinking, encode_thinking, style_of
 from intentfold.dialogue import to_messages
 from intentfold.example import Example
 from intentfold.mining.examples import oracle_examples
@@ -76,6 +77,11 @@ class Plan:
 def of_sft(args: Any) -> Plan:
     """The plan of a step of train/sft.py with these arguments."""
     return plan(args, examples_of(args.data, args.split))
+
+
+def of_thinking(args: Any) -> Plan:
+    """The plan of a step of train/thinking.py with these arguments."""
+    return plan(args, examples_of(args.thoughts, args.split))
 
 
 def of_opd(args: Any) -> Plan:
@@ -159,7 +165,7 @@ def lengths(args: TrainArguments, shown: Sequence[Example], teaching: Teaching |
     count, counted = _counter(args.base)
     prompts = [count("\n".join(one["content"] for one in to_messages(example.messages))) for example in shown]
     told = [count("\n".join(one["content"] for one in to_messages(example.privileged))) for example in shown]
-    said = [count(example.completion) + 1 for example in shown]
+    said = [count(_written(example)) + 1 for example in shown]
     rows = Rows(
         prompt=sum(prompts) / len(shown),
         completion=sum(said) / len(shown),
@@ -167,6 +173,12 @@ def lengths(args: TrainArguments, shown: Sequence[Example], teaching: Teaching |
         teacher_prompt=sum(told if teaching and teaching.privileged else prompts) / len(shown),
     )
     return rows, f"{len(shown)} rows, {counted}, the chat template's own tokens and what rows share left out"
+
+
+def _written(example: Example) -> str:
+    """What the model writes: the completion, after its thought where the codec has one."""
+    style = style_of(example.provenance.codec)
+    return example.completion if style is None else encode_thinking(Thinking(example.thought, example.completion), style)
 
 
 def _counter(base: Path) -> tuple[Callable[[str], float], str]:
