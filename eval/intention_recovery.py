@@ -82,7 +82,7 @@ class Arguments(InProcessOptions):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     for what, model in {"judge": args.judge, **{f"arms.{arm}": model for arm, model in args.arms.items()}}.items():
-        if model is not None and (missing := model.missing(None if what == "judge" else args.codec)):
+        if model is not None and (missing := model.missing(None if what == "judge" else args.codec, args.window or None)):
             raise SystemExit(f"{what}: {missing}")
     trajectories = spread(read_trajectories(args.trajectories), args.limit)
     if not trajectories:

@@ -73,7 +73,7 @@ class Arguments(InProcessOptions):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     for arm, model in args.arms.items():
-        if missing := model.missing(args.codec):
+        if missing := model.missing(args.codec, args.window or None):
             raise SystemExit(f"arms.{arm}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)

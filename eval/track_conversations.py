@@ -58,7 +58,7 @@ class Arguments(InProcessOptions):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    if missing := args.tracker.missing(args.codec):
+    if missing := args.tracker.missing(args.codec, args.window or None):
         raise SystemExit(f"tracker: {missing}")
     conversations = spread(read_jsonl(args.conversations, Conversation), args.limit)
     if not conversations:

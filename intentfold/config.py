@@ -7,8 +7,10 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Iterable
-from dataclasses import asdict
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +32,7 @@ def parse(arguments: type[T], argv: list[str] | None, doc: str | None) -> T:
     parser = ArgumentParser(description=doc, parser_mode="yaml")
     parser.add_argument("--config", action="config", help="a YAML file of arguments; flags after it win")
     parser.add_class_arguments(arguments)
-    parsed = parser.parse_args(argv)
+    parsed = parser.parse_args(_spelled(arguments, sys.argv[1:] if argv is None else argv))
     try:
         values = {name: value for name, value in parser.instantiate(parsed).as_dict().items() if name != "config"}
         made = arguments(**values)
@@ -47,6 +49,21 @@ def _check_folder(out: Any) -> None:
             raise ValueError(
                 f"out: expected a folder, got {out}" + (f" under the file {path}" if path != out else ", which is a file")
             )
+
+
+def _spelled(arguments: Any, argv: Sequence[str]) -> list[str]:
+    """Flags as their fields are spelled: `--dry-run` is `--dry_run`, and a switch without a value is true."""
+    kinds = {field.name: field.type for field in fields(arguments)}
+    words = []
+    for word, after in zip_longest(argv, argv[1:], fillvalue="--"):
+        flag, given, value = word.partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if word.startswith("--") and name in kinds:
+            word = f"--{name}{given}{value}"
+            if not given and kinds[name] in (bool, "bool") and after.startswith("--"):
+                word += "=true"
+        words.append(word)
+    return words
 
 
 def check_names(what: str, names: Iterable[str], reserved: Iterable[str] = ()) -> None:

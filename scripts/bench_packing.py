@@ -48,7 +48,7 @@ def measure(args: Arguments) -> None:
     from intentfold import models
     from intentfold.example import trl_row
     from intentfold.training.data import load_examples
-    from intentfold.training.packing import Row, pack
+    from intentfold.training.packing import Row, pack, side_by_side
     from intentfold.training.preflight import prompt_ids
 
     model, tokenizer = models.load(args.base, dtype="float32", attention=args.attention)
@@ -64,7 +64,7 @@ def measure(args: Arguments) -> None:
     for start in range(0, len(rows) - args.rows + 1, args.rows):
         step = rows[start : start + args.rows]
         half = len(step) // 2  # two micro-batches, as a plain run of so many rows takes them
-        batches = {"packed": [pack(step)], "one row each": [pack(step[:half], alike=False), pack(step[half:], alike=False)]}
+        batches = {"packed": [pack(step, model)], "one row each": [side_by_side(step[:half]), side_by_side(step[half:])]}
         for name, parts in batches.items():
             before = time.process_time()
             for part in parts:

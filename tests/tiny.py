@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from intentfold.asset import ContextualIntent, Requirement
+from intentfold.codec.thinking import Style
 from intentfold.codec.verdict import Judgement, encode_verdict
 from intentfold.dialogue import Output, Turn
 from intentfold.example import Example, Provenance
+from intentfold.graders import grade
 from intentfold.intent import Edit, IntentState, fold
 from intentfold.mining.card import write_dataset
 from intentfold.mining.examples import oracle_examples
+from intentfold.mining.rationales import agent_case, scripted_drafts, sift
 from intentfold.prompts.checker import checker_prompt, checker_template_hash
 from intentfold.records import write_jsonl
 from intentfold.task import Goal, SourceTask
 from intentfold.trace import Branch, Episode, EpisodeTurn
+from tests.episodes import house, small_house
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing in a test may look for a hub
 ROOT = Path(__file__).parent.parent
@@ -185,4 +189,13 @@ def tiny_checker_dataset(folder: Path, outputs: int = 8) -> Path:
     """A dataset folder of judgements with splits train and dev."""
     examples = tiny_judgements(outputs)
     write_dataset(folder, {"train": examples, "dev": examples[:3]}, {}, "data_gen/mine_checker.py")
+    return folder
+
+
+def tiny_thoughts(folder: Path, count: int = 8, style: Style = "plain") -> Path:
+    """A dataset folder of an agent's thoughts on two small stories, drifting and clean, with splits train and dev."""
+    stories = [make(f"{make.__name__}{number}") for number in range(count // 2) for make in (house, small_house)]
+    cases = [agent_case(story, told, grade) for told in ("drift", "clean") for story in stories]
+    examples = [sift(case, scripted_drafts([case]), style, 1)[0][0] for case in cases]
+    write_dataset(folder, {"train": examples, "dev": examples[:3]}, {}, "data_gen/mine_rationales.py")
     return folder

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from intentfold.config import check_same_run, parse, record_run
+from intentfold.config import check_same_run, parse
 from intentfold.prompts.stamp import check_stamp
-from intentfold.prompts.templates import Role
-from intentfold.training.arguments import TrainArguments
+from intentfold.prompts.templates import Role, window_of
+from intentfold.training.arguments import FREE, WeightedArguments
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments(TrainArguments):
+class Arguments(WeightedArguments):
     """What to train on.
 
     Args:
@@ -48,7 +48,12 @@ class Arguments(TrainArguments):
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
-    check_same_run(args.out, args)
+    if args.dry_run:
+        from intentfold.training.plan.dry_run import of_sft, text
+
+        print(text(of_sft(args)))
+        return
+    check_same_run(args.out, args, free=FREE)
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
@@ -56,40 +61,22 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def train(args: Arguments) -> None:
-    from datasets import Dataset
-    from trl import SFTConfig
-
     from intentfold.mining.card import dataset_hash
-    from intentfold.training import preflight, runs
+    from intentfold.training import preflight
     from intentfold.training.data import load_examples
-    from intentfold.training.sft import CompletionTrainer
+    from intentfold.training.fine_tune import fine_tune
+    from intentfold.training.weighting import Weighting
 
     examples = load_examples(args.data, args.split)
-    if args.init_adapter is not None:
-        check_stamp(args.init_adapter, examples[0].provenance.codec)
     template = preflight.check_one_template(examples, args.role)
+    codec = examples[0].provenance.codec
+    if args.init_adapter is not None:
+        check_stamp(args.init_adapter, codec, window_of(template, codec))
+    if args.operation_weights:
+        preflight.check_operations(examples)
     rows = training_rows(args, examples)
-    preflight.check_size(len(rows), args.rows_per_step, f"{args.data}, split {args.split}")
-    steps = args.steps or len(rows) // args.rows_per_step
-    model, tokenizer = runs.adapted_model(args)
-    preflight.check_template(tokenizer, args.chat_template_kwargs)
-    preflight.check_adapter(model)
-    record_run(args.out, args)
-    settings = runs.trainer_settings(args, steps)
-    # max_length stays None: TRL would cut long rows in silence; preflight refuses them.
-    config = SFTConfig(**settings, max_length=None, completion_only_loss=True, packing=False)
-    trainer = CompletionTrainer(
-        model=model,
-        args=config,
-        train_dataset=Dataset.from_list(rows),
-        processing_class=tokenizer,
-        callbacks=runs.callbacks(args),
-    )
-    preflight.check_rows(rows, trainer.train_dataset, tokenizer, preflight.stop_ids(model, tokenizer), args.max_length)
-    print(f"{len(rows)} rows, {steps} optimizer steps of {args.rows_per_step}")
-    probes = [preflight.prompt_ids(tokenizer, row["prompt"], args.chat_template_kwargs) for row in rows[:4]]
-    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template, "rows": len(rows)}
-    runs.train(trainer, args.out, facts, probes)
+    facts = {"role": args.role, "data": dataset_hash(args.data), "template": template}
+    fine_tune(args, rows, f"{args.data}, split {args.split}", args.steps, facts, weighting=Weighting(args.operation_weights))
 
 
 def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:
@@ -107,6 +94,8 @@ def training_rows(args: Arguments, examples: list[Any]) -> list[dict[str, Any]]:
         rows.append(
             {"id": name, "prompt": prompt, "completion": row["completion"], "chat_template_kwargs": args.chat_template_kwargs}
         )
+        if args.operation_weights:
+            rows[-1]["operations"] = list(where.operations)
     return rows
 
 

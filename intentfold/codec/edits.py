@@ -11,7 +11,8 @@
     NONE
 
 SET is a REPLACE where one active item has that name and an ADD where none has: which of the two follows from the
-state, so a model need not tell, and from the lines before it: a name that they delete is free, and none is set twice. ADD
+state, so a model need not tell, and from the lines before it: a name that they delete is free, and none is set twice. Where
+value and priority are both new, the item is deleted and added, for an output edits an item once (never written so). ADD
 and REPLACE are written where SET would mean another thing (one more item of a name that is taken; an item without a name),
 and read everywhere.
 
@@ -24,7 +25,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import get_args
+from dataclasses import replace
+from typing import Literal, get_args
 
 from intentfold.codec.escape import escape, split_unescaped, unescape
 from intentfold.codec.state import KINDS, attributes, find, holders, names, slot_key, slot_name
@@ -32,6 +34,8 @@ from intentfold.intent import Edit, IntentState, Kind, Rejected, fold_leniently,
 from intentfold.task import Priority
 
 NONE = "NONE"
+# What a line folds to. SET is one of the first four by the state that it meets; what folds to nothing is REJECTED.
+LineOperation = Literal["ADD", "REPLACE", "DELETE", "REPRIORITIZE", "NONE", "REJECTED"]
 MAX_LINES = 200
 _ATTRIBUTES = re.compile(r"\(((?:[^()\\]|\\.)*)\) ")
 _DEPENDS = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\] ")
@@ -96,16 +100,12 @@ def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
     """
     edits: list[Edit] = []
     rejected: list[Rejected] = []
-    lines = [line.strip() for line in text.split("\n")]
-    lines = [line for line in lines if line]
-    if lines == [NONE]:
-        return (), ()
-    for line in lines[:MAX_LINES]:
-        edit = _decode(line, state, edits)
-        if isinstance(edit, str):
-            rejected.append(Rejected(line[:200], edit))
+    lines = _lines(text)
+    for line, said in zip(lines[:MAX_LINES], _read(lines, state), strict=True):
+        if isinstance(said, str):
+            rejected.append(Rejected(line[:200], said))
         else:
-            edits.append(edit)
+            edits += said
     if not lines:
         rejected.append(Rejected("", f"no output; {NONE} was expected where nothing changes"))
     if len(lines) > MAX_LINES:
@@ -113,7 +113,57 @@ def decode_edits(text: str, state: IntentState) -> tuple[tuple[Edit, ...], tuple
     return tuple(edits), tuple(rejected)
 
 
-def _decode(line: str, state: IntentState, before: Sequence[Edit]) -> Edit | str:
+def line_operations(text: str, state: IntentState) -> tuple[LineOperation, ...]:
+    """What each line of `text` (parted at line feeds, so there is at least one) folds to, for any text whatever.
+
+    A line that states no edit, or one that the state does not take (`fold_leniently`), is REJECTED; a SET of value and
+    priority both is a REPLACE. A blank line goes with the line before it, at the beginning with the first that is not blank.
+    """
+    lines = _lines(text)
+    operations: list[LineOperation] = []
+    edits: list[Edit] = []
+    refused = 0
+    for said in _read(lines, state):
+        if isinstance(said, str):
+            operations.append("REJECTED")
+            continue
+        edits += said
+        before, refused = refused, len(fold_leniently(state, edits)[1])
+        one: LineOperation = "NONE" if not said else said[0].op if len(said) == 1 else "REPLACE"
+        operations.append("REJECTED" if refused > before else one)
+    operations += ["REJECTED"] * (len(lines) - len(operations))
+    if not lines:
+        operations = ["REJECTED"]
+    place, found = 0, []
+    for line in text.split("\n"):
+        found.append(operations[max(0, place + bool(line.strip()) - 1)])
+        place += bool(line.strip())
+    return tuple(found)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that are not blank."""
+    return [stripped for line in text.split("\n") if (stripped := line.strip())]
+
+
+def _read(lines: Sequence[str], state: IntentState) -> list[tuple[Edit, ...] | str]:
+    """The edits that each of the first `MAX_LINES` lines states (none for a lone NONE), or why it states none."""
+    if lines == [NONE]:
+        return [()]
+    read: list[tuple[Edit, ...] | str] = []
+    edits: list[Edit] = []
+    for line in lines[:MAX_LINES]:
+        said = _decode(line, state, edits)
+        if isinstance(said, str):
+            read.append(said)
+            continue
+        stated = (said,) if isinstance(said, Edit) else said
+        read.append(stated)
+        edits += stated
+    return read
+
+
+def _decode(line: str, state: IntentState, before: Sequence[Edit]) -> Edit | tuple[Edit, Edit] | str:
     if line == NONE:
         return f"{NONE} beside other lines"
     op, _, rest = line.partition(" ")
@@ -149,7 +199,7 @@ def _decode(line: str, state: IntentState, before: Sequence[Edit]) -> Edit | str
     return Edit("REPLACE", id=id, value=value, text=words)
 
 
-def _decode_set(rest: str, state: IntentState, before: Sequence[Edit]) -> Edit | str:
+def _decode_set(rest: str, state: IntentState, before: Sequence[Edit]) -> Edit | tuple[Edit, Edit] | str:
     if _BY_ID.match(rest):
         return _decode(f"REPLACE {rest}", state, before)
     edit = _decode_add(rest, state)
@@ -169,7 +219,11 @@ def _decode_set(rest: str, state: IntentState, before: Sequence[Edit]) -> Edit |
     if edit.priority in (None, item.priority):
         return Edit("REPLACE", id=item.id, value=edit.value, text=edit.text)
     if normalise(edit.value or "") != normalise(item.value or ""):
-        return f"SET changes the value or the priority of {edit.slot!r}, not both"
+        # An output edits an item once, so the item goes and comes back with what it rested on, as `diff` has it: both or neither.
+        both = Edit("DELETE", id=item.id), replace(edit, kind=item.kind, depends_on=item.depends_on)
+        _, refused = fold_leniently(state, before)
+        _, now = fold_leniently(state, [*before, *both])
+        return both if len(now) == len(refused) else now[len(refused)].reason
     return Edit("REPRIORITIZE", id=item.id, priority=edit.priority)
 
 

@@ -35,6 +35,11 @@ def escape(text: str, marks: str = "") -> str:
     return "".join(out)
 
 
+def defuse(text: str) -> str:
+    """The text as it is, lines and all, but that nothing in it begins a token that a tokenizer adds to its words."""
+    return _TOKEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def unescape(text: str) -> str:
     """The inverse of `escape`. Total: an unknown escape stands for its character, a trailing backslash for itself."""
 

@@ -28,7 +28,15 @@ METRICS = (
 )  # fmt: skip
 # Protocols are never mixed in one table (PROTOCOLS.md, IntentFlux): every row names its own.
 Protocol = Literal[
-    "tracker-training", "unified re-run", "general-test", "checker", "live-assets", "state-tracking", "interactive-test"
+    "tracker-training", "unified re-run", "general-test", "checker", "live-assets", "state-tracking", "interactive-test",
+    "standalone",
+]  # fmt: skip
+    "general-test",
+    "checker",
+    "live-assets",
+    "state-tracking",
+    "interactive-test",
+    "standalone",
 ]
 
 
@@ -38,8 +46,9 @@ class Row:
 
     `arm` is the tracker, `-` for the controls, which have none; `agent` is who answered. `protocol` is the tracker-training
     evaluation (frozen agent, small tracker), the unified re-run (tracker scale), the task score of a harness, verdicts on
-    mined examples, LiveAsset's targets (LA 4), the states of people's dialogues, where nobody answers, or what was done in an
-    environment of tools, where `judge` says who graded it (empty for the tasks' own graders).
+    mined examples, LiveAsset's targets (LA 4), the states of people's dialogues, where nobody answers, what was done in an
+    environment of tools, where `judge` says who graded it (empty for the tasks' own graders), or an agent alone with the dialogue
+    (thinking distillation).
     """
 
     __pydantic_config__ = RECORD

@@ -11,13 +11,16 @@ from typing import Any
 
 import yaml
 
+from intentfold.codec.thinking import style_of
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of
 from intentfold.records import write_jsonl, write_text
 
+_THOUGHT = "A thought leads to each completion, written by the row's teacher; only those that end in a right answer are kept."
 _ROW: dict[Role, str] = {
     "tracker": "is one fold: the tracker's prompt, the privileged prompt of a self-teacher, and the right completion.",
     "checker": "is one judgement: the checker's prompt, the privileged prompt of a self-teacher, and the executed verdict.",
+    "agent": "is one task, told in a drifting dialogue or one clean request: the agent's prompt and an answer of full credit.",
     "learner": "is one correction step: the learner's prompt, the privileged prompt of a self-teacher, and the right edits.",
 }
 
@@ -27,8 +30,11 @@ def write_dataset(
     splits: Mapping[str, Sequence[Example]],
     made_by: Mapping[str, Any],
     script: str = "data_gen/mine_examples.py",
+    drafts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
     """Write `<split>.jsonl` and README.md (the card: counts, licences, hashes, how it was made).
+
+    `drafts` counts by split what was sampled for thoughts: what was kept, what was not and why.
 
     Raises `ValueError` where there is no example at all. The card is written last: a folder with a card is whole.
     """
@@ -36,7 +42,7 @@ def write_dataset(
         raise ValueError(f"{folder}: no examples to write; were the traces empty?")
     for split, examples in splits.items():
         write_jsonl(folder / f"{split}.jsonl", examples)
-    write_text(folder / "README.md", _card(folder, splits, made_by, script))
+    write_text(folder / "README.md", _card(folder, splits, made_by, script, drafts or {}))
 
 
 def dataset_hash(folder: Path) -> str:
@@ -52,7 +58,13 @@ def dataset_hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mapping[str, Any], script: str) -> str:
+def _card(
+    folder: Path,
+    splits: Mapping[str, Sequence[Example]],
+    made_by: Mapping[str, Any],
+    script: str,
+    drafts: Mapping[str, Mapping[str, int]],
+) -> str:
     examples = [example for split in splits.values() for example in split]
     first = examples[0].provenance
     role = role_of(first.codec)
@@ -72,8 +84,9 @@ def _card(folder: Path, splits: Mapping[str, Sequence[Example]], made_by: Mappin
     paragraphs = [
         f"---\n{yaml.safe_dump(header, sort_keys=False)}---",
         f"# {role.capitalize()} examples",
-        f"One row {_ROW[role]}",
+        f"One row {_ROW[role]}{f' {_THOUGHT}' if style_of(first.codec) else ''}",
         "\n".join(table),
+        *(f"Drafts of {split}: {_listed(counts)}." for split, counts in drafts.items()),
         f"Licences: {_listed(licenses)}.",
         f"Codec `{first.codec}`, template hash `{first.template}`, dataset hash `{dataset_hash(folder)}`.",
         f"Made by `{script}` with\n\n```yaml\n{yaml.safe_dump(dict(made_by), sort_keys=True)}```",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from intentfold.codec.edits import line_operations
 from intentfold.example import Example, Mining, Provenance
 from intentfold.intent import Edit, IntentState, fold_leniently
 from intentfold.mining.targets import supported_edits
@@ -26,11 +27,12 @@ def example(
     episode = episode.taking(turn, branch)
     edits = supported_edits(own, episode, turn, window)
     dialogue = episode.drift(turn)
+    completion = tracker_completion(own, edits, codec)
     return Example(
         version=1,
         messages=tracker_prompt(own, dialogue, codec=codec, window=window),
         privileged=tracker_prompt(own, dialogue, codec=codec, window=window, privileged=edits),
-        completion=tracker_completion(own, edits, codec),
+        completion=completion,
         provenance=Provenance(
             episode=episode.id,
             turn=turn,
@@ -42,9 +44,10 @@ def example(
             load=episode.load,
             mining=mining,
             codec=codec,
-            template=tracker_template_hash(codec),
+            template=tracker_template_hash(codec, window),
             phenomena=episode.turns[turn].phenomena,
             branch=branch,
+            operations=line_operations(completion, own) if codec == "delta" else (),
         ),
     )
 

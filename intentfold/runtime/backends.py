@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from intentfold.codec.thinking import Style, with_thought
 from intentfold.prompts.stamp import check_stamp
 from intentfold.prompts.tracker import WINDOW, Codec
 from intentfold.runtime.roles import Backend
 from intentfold.runtime.scripted import lapsing_backend, null_backend, oracle_backend
+from intentfold.runtime.thinking import ThinkingBackend
 from intentfold.trace import Episode
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["in_process", "openai", "oracle", "lapsing", "null"]
 _FIELDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "in_process": (("base",), ("adapter", "temperature", "seed")),
-    "openai": (("base_url", "model"), ("api_key_variable", "temperature", "seed")),
+    "in_process": (("base",), ("adapter", "temperature", "seed", "thinking")),
+    "openai": (("base_url", "model"), ("api_key_variable", "temperature", "seed", "thinking")),
     "oracle": ((), ()),
     "lapsing": (("rate",), ("seed",)),
     "null": ((), ()),
@@ -33,7 +35,8 @@ class Model:
     """Who plays a role: for `in_process` the folders `base` and perhaps `adapter`, for `openai` `base_url` and `model`.
 
     `oracle` (writes the oracle's edits), `lapsing` (the oracle that loses each edit at a `rate`) and `null` (writes
-    none) are trackers without a model. A `temperature` above 0 samples, reproducibly for a `seed`.
+    none) are trackers without a model. A `temperature` above 0 samples, reproducibly for a `seed`. With `thinking` the
+    model thinks before it answers, as its chat template keeps it (think) or in words (plain).
     """
 
     kind: Kind = "in_process"
@@ -45,12 +48,13 @@ class Model:
     rate: float | None = None
     temperature: float | None = None
     seed: int | None = None
+    thinking: Style | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in _FIELDS:  # an unquoted `null` in YAML is no string
             raise ValueError(f"kind must be one of {sorted(_FIELDS)} (in quotes in YAML), got {self.kind!r}")
         needed, optional = _FIELDS[self.kind]
-        for name in ("base", "adapter", "base_url", "model", "api_key_variable", "rate", "temperature", "seed"):
+        for name in ("base", "adapter", "base_url", "model", "api_key_variable", "rate", "temperature", "seed", "thinking"):
             if getattr(self, name) is None and name in needed:
                 raise ValueError(f"{name}: a model of kind {self.kind} needs it")
             if getattr(self, name) is not None and name not in (*needed, *optional):
@@ -66,16 +70,17 @@ class Model:
             return replace(self, seed=None)
         return replace(self, seed=(self.seed or 0) + epoch - 1)
 
-    def missing(self, codec: str | None = None) -> str:
+    def missing(self, codec: str | None = None, window: int | None = WINDOW) -> str:
         """What must be there before any work and is not, empty where nothing is missing.
 
-        `codec` is what it is to write, where that is known: raises `StampError` where its adapter was trained otherwise.
+        `codec` is what it is to write, where that is known, and `window` what a tracker is shown: raises `StampError` where its
+        adapter was trained otherwise.
         """
         for folder, file in ((self.base, "config.json"), (self.adapter, "adapter_config.json")):
             if folder is not None and not (Path(folder) / file).is_file():
                 return f"{folder} must be a folder with {file}"
         if self.adapter is not None and codec is not None:
-            check_stamp(Path(self.adapter), codec)
+            check_stamp(Path(self.adapter), with_thought(codec, self.thinking), window)
         if self.api_key_variable is not None and not os.environ.get(self.api_key_variable):
             return f"the environment variable {self.api_key_variable} is not set"
         return ""
@@ -101,7 +106,14 @@ class Backends:
     def make(
         self, model: Model, episodes: Sequence[Episode] = (), codec: Codec = "delta", window: int | None = WINDOW
     ) -> Backend:
-        """The backend; the oracle and the lapsing one know `episodes` alone."""
+        """The backend; the oracle and the lapsing one know `episodes` alone.
+
+        Raises `ValueError` for a model that is to think by its template, where the template is told not to.
+        """
+        if model.thinking == "think" and self._chat_template_kwargs.get("enable_thinking") is False:
+            raise ValueError("thinking: think needs chat_template_kwargs.enable_thinking true, got false")
+        if model.thinking is not None:
+            return ThinkingBackend(self.make(replace(model, thinking=None)), model.thinking)
         if model.kind == "oracle":
             return oracle_backend(episodes, codec, window)
         if model.kind == "lapsing":

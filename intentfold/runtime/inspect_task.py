@@ -34,7 +34,12 @@ _turnstile = threading.Lock()
 
 
 def inspect_model(role: ModelRole, model: Model, seeded: Seeded, chat_template_kwargs: Mapping[str, Any]) -> Any:
-    """A role's model for Inspect: its own client for `openai`, else this package's backend behind its interface."""
+    """A role's model for Inspect: its own client for `openai`, else this package's backend behind its interface.
+
+    Raises `ValueError` for a served model that is to think: Inspect's client parts reasoning from answers in ways of its own.
+    """
+    if model.kind == "openai" and model.thinking is not None:
+        raise ValueError(f"{role}: a served model that thinks is not run through Inspect, got thinking {model.thinking}")
     from inspect_ai.model import GenerateConfig, get_model
 
     if model.kind == "openai":

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intentfold.prompts.agent import agent_prompt
-from intentfold.runtime.roles import Backend, View
+from intentfold.runtime.brief import task_brief
+from intentfold.runtime.roles import Backend, Completion, Prompt, View
 
 
 class ModelAgent:
-    """Answers from the dialogue and, where it is shown, the active state (`intentfold.prompts.agent`)."""
+    """Answers from the task's brief, the dialogue and, where it is shown, the active state (`intentfold.prompts.agent`)."""
 
     def __init__(self, backend: Backend, max_tokens: int = 1024) -> None:
         self.backend = backend
@@ -21,6 +22,15 @@ class ModelAgent:
         return self.backend.name
 
     def answer(self, views: Sequence[View]) -> list[str]:
-        """One completion a view. Raises `BackendError`."""
-        prompts = [agent_prompt(v.dialogue, v.items, draft=v.draft, violations=v.violations, recap=v.recap) for v in views]
-        return [completion.text for completion in self.backend.complete(prompts, self.max_tokens)] if prompts else []
+        """One answer a view. Raises `BackendError`."""
+        return [completion.text for completion in self.complete(views)]
+
+    def complete(self, views: Sequence[View]) -> list[Completion]:
+        """The same with all that the backend tells, the thoughts of one that thinks among it. Raises `BackendError`."""
+        return self.backend.complete([view_prompt(view) for view in views], self.max_tokens) if views else []
+
+
+def view_prompt(view: View) -> Prompt:
+    """The messages that a model is asked with."""
+    brief = "" if view.task is None else task_brief(view.task)
+    return agent_prompt(view.dialogue, view.items, draft=view.draft, violations=view.violations, recap=view.recap, brief=brief)

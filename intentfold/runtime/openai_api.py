@@ -23,6 +23,9 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class _Message:
     content: str | None = None
+    # What a server's reasoning parser took out of the content: vLLM names it in the first way now, in the second before.
+    reasoning: str | None = None
+    reasoning_content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,11 @@ class OpenAIBackend:
         choice, usage = answer.choices[0], answer.usage
         if choice.finish_reason not in ("stop", "length"):
             raise BackendError(f"expected the finish reason stop or length, got {choice.finish_reason!r}")
+        message = choice.message
         return Completion(
-            choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, choice.finish_reason == "stop"
+            message.content or "",
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            choice.finish_reason == "stop",
+            thought=message.reasoning if message.reasoning is not None else message.reasoning_content,
         )

@@ -20,6 +20,8 @@ class Completion:
 
     `option_logprobs` is there where it was asked for (`Scorer`): how likely each option was to come first.
     `span` is when the model was at it, begin and end on this process's `time.perf_counter`, where the backend can tell.
+    `thought` is what the model thought before it wrote `text`, None where it does not think; `closed` says that the thought
+    came to its end: where it did not, there is no answer, and `text` is empty.
     """
 
     __pydantic_config__ = RECORD
@@ -30,10 +32,14 @@ class Completion:
     stopped: bool
     option_logprobs: tuple[float, ...] = ()
     span: tuple[float, float] | None = field(default=None, compare=False)
+    thought: str | None = None
+    closed: bool = True
 
     def __post_init__(self) -> None:
         # A lone surrogate could not be written to any journal or report.
         object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode("utf-8"))
+        if self.thought is not None:
+            object.__setattr__(self, "thought", self.thought.encode("utf-8", "replace").decode("utf-8"))
 
 
 class BackendError(RuntimeError):

@@ -111,8 +111,12 @@ def fold_states(
 def read_fold(state: IntentState, completion: Completion, codec: Codec = "delta") -> Fold:
     """The fold that a completion spells, for any text whatever.
 
-    The last line of a completion that ran into the limit of tokens is no edit: half a value is not a value.
+    The last line of a completion that ran into the limit of tokens is no edit: half a value is not a value. A thought that
+    does not end states nothing.
     """
+    if not completion.closed:
+        unended = Rejected((completion.thought or "")[-200:], "the thought does not end")
+        return Fold(state, (), (unended,), completion.thought or "", completion.completion_tokens)
     text = completion.text
     cut: tuple[Rejected, ...] = ()
     if not completion.stopped:

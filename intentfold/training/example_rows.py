@@ -20,6 +20,7 @@ from intentfold.prompts.templates import Role
 from intentfold.training.data import endless, load_examples
 from intentfold.training.preflight import check_one_template, check_size
 from intentfold.training.row_source import Supply
+from intentfold.training.weighting import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,13 @@ class AskedExample:
         """The right answer."""
         return self.example.completion
 
+    def exact(self, output: str) -> bool:
+        """Whether an output is right: of a judgement its verdict, else every word."""
+        if self.example.provenance.codec != "verdict":
+            return output.strip() == self.completion()
+        right, said = decode_verdict(self.completion()), decode_verdict(output)
+        return right is not None and said is not None and right.verdict == said.verdict
+
 
 class GroupOrder(Sampler[int]):
     """Places of examples, `rows` a step, each step's `repeat` times over; the `groups` in a seeded order without end.
@@ -79,6 +87,8 @@ class GroupOrder(Sampler[int]):
 class ExampleRows:
     """Examples as rows; the student's outputs are compared with the right ones and lead nowhere."""
 
+    whole_dialogues = False
+
     def __init__(self, examples: Sequence[Example]) -> None:
         self.asked = [AskedExample(example, place) for place, example in enumerate(examples)]
 
@@ -97,6 +107,10 @@ class ExampleRows:
         """The examples of the rows."""
         return [self.asked[row["example"]] for row in rows]
 
+    def more(self) -> list[AskedExample]:
+        """Nothing: no example waits for another."""
+        return []
+
     def together(self, asked: Sequence[AskedExample]) -> list[int]:
         """Those that share an output have one number."""
         numbers: dict[tuple[str, int], int] = {}
@@ -106,17 +120,17 @@ class ExampleRows:
         """The same: the student has written nothing of a prompt."""
         return asked
 
+    def readings(self, asked: Sequence[AskedExample], outputs: Sequence[str]) -> list[Reading]:
+        """A judgement is exact with the right verdict, whatever its reason; anything else with the right words."""
+        return [Reading("exact" if one.exact(output) else "wrong") for one, output in zip(asked, outputs, strict=True)]
+
     def finish(self, asked: Sequence[AskedExample], outputs: Sequence[str]) -> dict[str, list[float]]:
         """Whether each output is the right one; of judgements also whether the verdict is, and whether it was read."""
         pairs = list(zip(asked, outputs, strict=True))
         seen = {"exact": [float(output.strip() == one.completion()) for one, output in pairs]}
         if all(one.example.provenance.codec == "verdict" for one in asked):
-            right = [decode_verdict(one.completion()) for one in asked]
-            said = [decode_verdict(output) for output in outputs]
-            seen["right_verdict"] = [
-                float(a is not None and b is not None and a.verdict == b.verdict) for a, b in zip(said, right, strict=True)
-            ]
-            seen["not_assessed"] = [float(one is None) for one in said]
+            seen["right_verdict"] = [float(one.exact(output)) for one, output in pairs]
+            seen["not_assessed"] = [float(decode_verdict(output) is None) for output in outputs]
         return seen
 
     def state(self) -> dict[str, Any]:

@@ -1,11 +1,17 @@
-"""Runs in several legs: going on from the last whole checkpoint, and stopping when a CPU budget is used up."""
+"""Runs in several legs: going on from the last whole checkpoint, and what ends a leg: a CPU budget, a signal, a fault."""
 
 from __future__ import annotations
 
+import shutil
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors import SafetensorError
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import ExportableState
 
@@ -16,6 +22,8 @@ class WholeCheckpoints(TrainerCallback):
     """Marks each checkpoint after its last byte, so that one that a kill left half-written is told apart."""
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if torch.distributed.is_initialized():
+            torch.distributed.barrier()  # the other ranks write parts of it too
         if state.is_world_process_zero:
             (Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / _WHOLE).touch()
 
@@ -24,6 +32,70 @@ def last_checkpoint(folder: Path) -> Path | None:
     """The last whole checkpoint in `folder`; half-written ones are passed over, and written anew in their turn."""
     whole = [checkpoint for checkpoint in folder.glob("checkpoint-*") if (checkpoint / _WHOLE).exists()]
     return max(whole, key=lambda checkpoint: int(checkpoint.name.split("-")[1]), default=None)
+
+
+def goes_on(folder: Path) -> str:
+    """What starting the same command again does, for the messages of a run that ended early."""
+    checkpoint = last_checkpoint(folder)
+    return f"start the same command again, and the run {'starts anew' if checkpoint is None else f'goes on from {checkpoint}'}"
+
+
+class SaveError(RuntimeError):
+    """A part of a run that could not be written."""
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[None]:
+    """What goes wrong inside is a `SaveError` that says how much room there is and how the run in `folder` goes on."""
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        free = shutil.disk_usage(folder).free / 2**20
+        raise SaveError(
+            f"{folder}: could not save ({error}); {free:.1f} MiB are free there. "
+            f"Nothing of it counts; make room, {goes_on(folder)}"
+        ) from error
+
+
+@contextmanager
+def ended_by_sigterm(folder: Path) -> Iterator[None]:
+    """SIGTERM inside ends the program and says how the run in `folder` goes on; a half-written checkpoint does not count."""
+
+    def end(*_: Any) -> None:
+        raise SystemExit(f"{folder}: ended by SIGTERM; {goes_on(folder)}")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class NotFiniteError(RuntimeError):
+    """Training that has lost its weights."""
+
+
+class FiniteWeights(TrainerCallback):
+    """Ends a run whose trained weights are no longer finite, before anything of them is saved."""
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **_: Any
+    ) -> None:
+        trained = [(name, _own_part(weight)) for name, weight in model.named_parameters() if weight.requires_grad]
+        finite = torch.stack([torch.isfinite(weight).all() for _, weight in trained])
+        if not finite.all():
+            name = next(name for (name, _), sound in zip(trained, finite.tolist(), strict=True) if not sound)
+            raise NotFiniteError(
+                f"step {state.global_step}: the loss or its gradient was NaN or infinite, and so are the weights now ({name}). "
+                f"Nothing of this step is saved. Lower learning_rate (now {args.learning_rate:g}) or train in float32, in "
+                f"another `out`; with the same arguments, {goes_on(Path(str(args.output_dir)))}"
+            )
+
+
+def _own_part(weight: Any) -> torch.Tensor:
+    """What this rank holds of a weight that may be sharded (ZeRO-3, FSDP2)."""
+    weight = getattr(weight, "ds_tensor", weight.detach())
+    return weight.to_local() if hasattr(weight, "to_local") else weight
 
 
 class CpuBudget(TrainerCallback, ExportableState):

@@ -2,29 +2,37 @@
 
 What is overridden: where samples come from (`_prepare_inputs`: a `RowSource` instead of a column of prompts) and whom the
 divergence is taken to (`_compute_loss`: a teacher with a prompt of its own). The divergence is TRL's. On a CPU
-what rows begin with alike is computed once, in sampling as in both forward passes.
+its gradient is taken along (`divergence.py`), and what rows begin with alike is computed once, in sampling as in both forward
+passes; of whole dialogues on any device.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
-from accelerate.utils import gather_object
+from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
 from torch.utils.data import Sampler
 from trl import DistillationTrainer
+from trl.models.utils import unwrap_model_for_generation
 
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
+from intentfold.runtime.roles import BackendError
+from intentfold.training.arguments import RowOutcome
+from intentfold.training.legs import goes_on, last_checkpoint, saving
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
+from intentfold.training.segments import segmentable
 from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
+from intentfold.training.tree_decoding import TreeDecoder, body
+from intentfold.training.weighting import EVEN, OPERATIONS, Weighting, mean_one
 
 
 class OnPolicyTrainer(DistillationTrainer):
@@ -34,6 +42,8 @@ class OnPolicyTrainer(DistillationTrainer):
     `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the row goes back to the
     oracle state, and that is counted (`overlong`). `until_error` takes into the loss the tokens up to the first that is not
     the right answer's: what comes after it is text that should not be, and a teacher that knows better can only write on.
+    `weighting` says what the tokens count: the loss is their weighted mean. The logs hold the plain mean divergence of the
+    tokens in the loss by what their line folds to (`kl/add`, …) and their number (`tokens/add`, …).
     """
 
     def __init__(
@@ -44,10 +54,12 @@ class OnPolicyTrainer(DistillationTrainer):
         gate: Sequence[Asked],
         max_prompt: int,
         until_error: bool = False,
+        weighting: Weighting = EVEN,
         **kwargs: Any,
     ) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
-        self.until_error = until_error
+        self.until_error, self.weighting = until_error, weighting
+        self._by_operation = torch.zeros(2, len(OPERATIONS), dtype=torch.float64)  # divergence and tokens since the last log
         self._gated = False
         self._buffered_inputs: Any = None
         super().__init__(train_dataset=Dataset.from_list(rollout.rows()), **kwargs)
@@ -65,24 +77,43 @@ class OnPolicyTrainer(DistillationTrainer):
         if not self._gated and self.state.global_step == 0:
             self.check_teacher()
         if self._step % passes == 0 or self._buffered_inputs is None:
-            batch = self._generate_and_score_completions(generation_batch)
-            order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
-            self._buffered_inputs = [trimmed(batch, rows) for rows in order.chunk(passes)]
+            before = self._before_step()
+            try:
+                batch = self._generate_and_score_completions(generation_batch)
+            except BackendError as error:
+                raise BackendError(f"step {self.state.global_step + 1}: {error}. {self._leave_checkpoint(*before)}") from error
+            micro_batches = in_passes(batch, passes, self.rollout.whole_dialogues)
+            self._buffered_inputs = [trimmed(batch, rows) for rows in micro_batches]
         return self._buffered_inputs[self._step % passes]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        folds = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
-        prompts = [self._ids(fold.prompt()) for fold in folds]
-        overlong = [len(prompt) > self.max_prompt for prompt in prompts]
-        if any(overlong):
-            folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
-            prompts = [self._ids(fold.prompt()) for fold in folds]
-        completions = self._sample(prompts)
-        outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in completions]
-        seen = self.rollout.finish(folds, outputs)
-        seen["overlong"] = [float(long) for long in overlong]
+        folds: list[Any] = []
+        prompts: list[list[int]] = []
+        completions: list[list[int]] = []
+        outputs: list[str] = []
+        seen: dict[str, list[float]] = {}
+        write = self._writer()
+        wave = self.rollout.begin(inputs, self.state.global_step, self.accelerator.process_index)
+        # A rank whose dialogues are through writes along for nothing: sharded weights are gathered by all or none.
+        while any(gather_object([bool(wave)])):
+            if not wave:
+                write(prompts[:1], [0])
+                continue
+            asked, its_prompts, overlong = self._in_bounds(wave)
+            said = write(its_prompts, self.rollout.together(asked))
+            its_outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in said]
+            happened = self.rollout.finish(asked, its_outputs)
+            happened["overlong"] = [float(long) for long in overlong]
+            for name, values in happened.items():
+                seen.setdefault(name, []).extend(values)
+            folds, prompts, completions = [*folds, *asked], [*prompts, *its_prompts], [*completions, *said]
+            outputs += its_outputs
+            wave = self.rollout.more()
         seen["unstopped"] = [float(ids[-1] not in self.eos_token_ids) for ids in completions]
         seen["tokens"] = [float(len(ids)) for ids in completions]
+        readings = self.rollout.readings(folds, outputs)
+        for outcome in get_args(RowOutcome) if self.weighting.outcomes else ():
+            seen[f"outcome_{outcome}"] = [float(reading.outcome == outcome) for reading in readings]
         for name, values in seen.items():
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
@@ -91,8 +122,38 @@ class OnPolicyTrainer(DistillationTrainer):
             completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
         batch = self._batch(folds, prompts, completions)
         batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
-        batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        for name, column_BC in self.weighting.columns(self._tokenizer, completions, readings).items():
+            batch[name] = column_BC.to(self.accelerator.device)
+        count = batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        batch["weights"] = mean_one(batch["weights"], self.accelerator.gather(batch["weights"].sum()).sum(), count)
         return batch
+
+    def _in_bounds(self, folds: list[Any]) -> tuple[list[Any], list[list[int]], list[bool]]:
+        """The folds, their prompts, and which of them had to go back to the oracle state."""
+        prompts = [self._ids(fold.prompt()) for fold in folds]
+        overlong = [len(prompt) > self.max_prompt for prompt in prompts]
+        if any(overlong):
+            folds = [self.rollout.from_oracle(fold) if long else fold for fold, long in zip(folds, overlong, strict=True)]
+            prompts = [self._ids(fold.prompt()) for fold in folds]
+        return folds, prompts, overlong
+
+    def _writer(self) -> Callable[[list[list[int]], Sequence[int]], list[list[int]]]:
+        """What turns the prompts of a wave, and the groups that they stand in, into completions."""
+        model = self.accelerator.unwrap_model(self.model_wrapped)
+        whole = self.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+        if not (self.rollout.whole_dialogues and whole and segmentable(model)):
+            return lambda prompts, groups: self._sample(prompts)
+        decoder = TreeDecoder(model, self.args.max_completion_length, self.eos_token_ids, sampled)
+
+        def write(prompts: list[list[int]], groups: Sequence[int]) -> list[list[int]]:
+            model.eval()
+            with self.accelerator.autocast():
+                said = decoder.write(prompts, groups)
+            model.train()
+            self._metrics["train"]["computed/sampling"].append(decoder.computed / decoder.apart)
+            return said
+
+        return write
 
     def _sample(self, prompts: list[list[int]]) -> list[list[int]]:
         """A completion of the student's a prompt, drawn at temperature 1, stop token included where one was drawn."""
@@ -102,7 +163,10 @@ class OnPolicyTrainer(DistillationTrainer):
                 return list(self._generate_single_turn(prompts, None, {}))
             alike = families([Row(ids, len(ids)) for ids in prompts])
             model.eval()
-            said = continuations(model, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
+            # Under ZeRO-3 the weights are gathered first: ranks that stop at different lengths would wait for one another.
+            again = {"gradient_checkpointing_kwargs": self.args.gradient_checkpointing_kwargs}
+            with unwrap_model_for_generation(self.model_wrapped, self.accelerator, **again) as whole:
+                said = continuations(whole, prompts, alike, self.args.max_completion_length, self.eos_token_ids, sampled)
             model.train()
             return said
 
@@ -110,7 +174,7 @@ class OnPolicyTrainer(DistillationTrainer):
         pad_id = self._tokenizer.pad_token_id
         prompt_ids_BP, prompt_mask_BP = left_padded(prompts, pad_id)
         completion_ids_BC, completion_mask_BC = right_padded(completions, pad_id)
-        columns = self.teacher.columns([self.teacher.prompt.ids(fold) for fold in folds], completions)
+        columns = self._ask_teacher([self.teacher.prompt.ids(fold) for fold in folds], completions)
         batch = {
             "prompt_ids": prompt_ids_BP,
             "prompt_mask": prompt_mask_BP,
@@ -119,6 +183,18 @@ class OnPolicyTrainer(DistillationTrainer):
             **columns,
         }
         return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
+
+    def _ask_teacher(self, prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
+        """The teacher's columns; where it fails one rank, it fails all, and none waits for the others."""
+        columns: dict[str, Any] = {}
+        failed: list[str] = []
+        try:
+            columns = self.teacher.columns(prompts, completions)
+        except BackendError as error:
+            failed = [str(error)]
+        if reasons := gather_object(failed):
+            raise BackendError(reasons[0])
+        return columns
 
     def _ids(self, messages: list[dict[str, str]]) -> list[int]:
         return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
@@ -133,13 +209,35 @@ class OnPolicyTrainer(DistillationTrainer):
         # `_forward_redirection` steps around the student's own forward, and with it around accelerate's autocast.
         with self.accelerator.autocast():
             hidden_NH = self.completion_hidden(unwrapped_student, inputs)
-            loss, entropy, count = self.teacher.divergence(self, unwrapped_student, hidden_NH, inputs, num_items_in_batch)
+            keep = inputs["completion_mask"].bool()
+            weights_N = inputs["weights"][keep] if "weights" in inputs else None
+            asked = (self, unwrapped_student, hidden_NH, inputs, num_items_in_batch, weights_N)
+            loss, entropy, count, each_N = self.teacher.divergence(*asked)
+        if "operations" in inputs:
+            self._count(each_N, inputs["operations"][keep])
         return loss, entropy.detach(), count
+
+    def _count(self, each_N: torch.Tensor, operations_N: torch.Tensor) -> None:
+        """Take the divergence of tokens into the sums by operation."""
+        known = operations_N >= 0
+        both_2N = torch.stack([each_N, torch.ones_like(each_N)])[:, known].double()
+        self._by_operation = self._by_operation.to(each_N.device).index_add(1, operations_N[known], both_2N)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """TRL's, and the mean divergence by operation over all ranks and steps since the last log."""
+        sums_2O = self.accelerator.reduce(self._by_operation.to(self.accelerator.device), "sum")
+        self._by_operation = torch.zeros_like(sums_2O)
+        for operation, total, tokens in zip(OPERATIONS, *sums_2O.tolist(), strict=True):
+            if tokens:
+                logs |= {f"kl/{operation.lower()}": total / tokens, f"tokens/{operation.lower()}": tokens}
+        super().log(logs, start_time)
 
     def completion_hidden(self, model: Any, inputs: dict[str, Any]) -> torch.Tensor:
         """(N, H) last hidden states from which the N completion tokens of the batch are predicted, row after row."""
-        if self.accelerator.device.type == "cpu":
-            return packed_hidden(_body(model), pack(_rows(inputs), alike=not has_linear_attention(model)))
+        if self.accelerator.device.type == "cpu" or self.rollout.whole_dialogues:
+            packed = pack(_rows(inputs), body(model))
+            self._metrics["train"]["computed/passes"].append(packed.computed / packed.apart)
+            return packed_hidden(body(model), packed)
         ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))
@@ -177,24 +275,44 @@ class OnPolicyTrainer(DistillationTrainer):
         self.log({f"gate/{name}": value for name, value in scores.items()})
 
     def _gap(self, student: Any, itself: LocalTeacher, batch: dict[str, Any]) -> float:
-        loss, _, _ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
+        loss, *_ = itself.divergence(self, student, self.completion_hidden(student, batch), batch, None)
         return float(loss)
 
     # Legs
 
+    def _before_step(self) -> tuple[dict[str, Any], torch.Tensor, list[torch.Tensor]]:
+        """What a step changes before its loss is there: the rows' state, and torch's random numbers."""
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return self.rollout.state(), torch.get_rng_state(), cuda
+
+    def _leave_checkpoint(self, rows: dict[str, Any], random: torch.Tensor, cuda: list[torch.Tensor]) -> str:
+        """Save the run as it was before the step; returns how it goes on."""
+        out, step = Path(str(self.args.output_dir)), self.state.global_step
+        if step and last_checkpoint(out) != out / f"checkpoint-{step}":
+            self.rollout.restore(rows)
+            torch.set_rng_state(random)
+            if cuda:
+                torch.cuda.set_rng_state_all(cuda)
+            self._save_checkpoint(self.model, None)
+            self.callback_handler.on_save(self.args, self.state, self.control)
+        return f"Mend it, {goes_on(out)}"
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
         folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
-        if self.is_world_process_zero():
-            # The frozen adapter is not part of the run's state, and beside it Trainer would not load the trained one.
-            shutil.rmtree(folder / TEACHER, ignore_errors=True)
-        write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
+        with saving(folder.parent):
+            super()._save_checkpoint(model, trial)
+            if self.is_world_process_zero():
+                # The frozen adapter is not part of the run's state, and beside it Trainer would not load the trained one.
+                shutil.rmtree(folder / TEACHER, ignore_errors=True)
+            write_text(folder / self._rollout_file(), canonical_json(self.rollout.state()))
         self.accelerator.wait_for_everyone()
 
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        super()._load_from_checkpoint(resume_from_checkpoint, model)
-        saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
-        self.rollout.restore(json.loads(saved))
+    def train(self, resume_from_checkpoint: str | None = None, **kwargs: Any) -> Any:
+        # Not in `_load_from_checkpoint`, which Trainer does not call under DeepSpeed.
+        if resume_from_checkpoint is not None:
+            saved = (Path(resume_from_checkpoint) / self._rollout_file()).read_text(encoding="utf-8")
+            self.rollout.restore(json.loads(saved))
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"
@@ -204,11 +322,6 @@ def on_track(said: Sequence[int], right: Sequence[int]) -> int:
     """How many tokens of `said` are as in `right`, and the first that is not."""
     same = next((n for n, (a, b) in enumerate(zip(said, right, strict=False)) if a != b), min(len(said), len(right)))
     return min(same + 1, len(said))
-
-
-def _body(model: Any) -> Any:
-    """The model without its head, with its adapter where it has one."""
-    return (model.get_base_model() if hasattr(model, "get_base_model") else model).base_model
 
 
 def _rows(inputs: dict[str, Any]) -> list[Row]:
@@ -231,6 +344,16 @@ def by_length(batch: dict[str, Any]) -> list[int]:
     return sorted(range(len(groups)), key=lambda place: (longest[groups[place]], groups[place]))
 
 
+def in_passes(batch: dict[str, Any], passes: int, whole_groups: bool) -> Sequence[torch.Tensor]:
+    """Places of the batch's rows for each of `passes` forward passes, by length; no group is cut where they are to be whole."""
+    order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
+    if not whole_groups:
+        return order.chunk(passes)
+    together = batch["together"][order]
+    groups = torch.tensor(list(dict.fromkeys(together.tolist())), device=order.device)
+    return [order[torch.isin(together, some)] for some in groups.chunk(passes)]
+
+
 def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
     """Some rows of a batch, without the columns that are padding in all of them."""
     part = {name: value[rows] if value.ndim else value for name, value in batch.items()}
@@ -240,7 +363,7 @@ def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
             for name in (f"{prefix}_ids", f"{prefix}_mask"):
                 part[name] = part[name][:, first:]
     width = int(part["completion_mask"].sum(1).max())
-    for name in ("completion_ids", "completion_mask", "teacher_ids", "teacher_logprobs"):
+    for name in ("completion_ids", "completion_mask", "operations", "weights", "teacher_ids", "teacher_logprobs"):
         if name in part:
             part[name] = part[name][:, :width]
     return part

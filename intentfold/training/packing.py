@@ -1,7 +1,9 @@
 """Rows that begin alike, computed together: the shared beginning once, then each row's own part (design D5).
 
-A packed sequence is a trunk and its branches side by side. A branch sees the trunk and itself, and its positions go on
-from the trunk's, so that every row's hidden states are those that it has alone (test: equal loss and gradients).
+The rows of a batch stand side by side as one run of tokens, a trie laid flat: a dialogue's turns leave its trunk each at
+its own place, other turns from one state and questions about one output at the same. A token sees what stands before it in
+its row, and its position is that in its row, so that every row's hidden states are those that it has alone (test: equal loss
+and gradients).
 """
 
 from __future__ import annotations
@@ -10,8 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from transformers.utils import logging
 
 from intentfold.runtime.decoding import shared_prefix
+from intentfold.training.segments import Segment, Segments, attend_by_segments, ranges, segmentable
+
+logger = logging.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,23 +28,75 @@ class Row:
     prompt: int
 
 
+class Trie:
+    """Where the tokens of rows lie, those that rows begin with alike at the same place; `size` places are taken."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._after: dict[tuple[int, int], int] = {}
+
+    def add(self, ids: Sequence[int]) -> list[int]:
+        """The places of a row's tokens, rising; those that were not there are the next free ones."""
+        path: list[int] = []
+        last = -1
+        for id in ids:
+            place = self._after.get((last, id))
+            if place is None:
+                place = self._after[last, id] = self.size
+                self.size += 1
+            path.append(place)
+            last = place
+        return path
+
+
+@dataclass(frozen=True)
+class Laid:
+    """T tokens that a trie had not held, their positions in their rows, what they see, and the places of every row's tokens."""
+
+    ids_1T: torch.Tensor
+    positions_1T: torch.Tensor
+    parts: list[Segment]
+    paths: list[list[int]]
+
+
+def lay(trie: Trie, rows: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Laid:
+    """Add rows to a trie."""
+    ids: list[int] = []
+    positions: list[int] = []
+    parts: list[Segment] = []
+    paths: list[list[int]] = [[] for _ in rows]
+    # The longest row first: it lays down the trunk in one piece.
+    for place in sorted(range(len(rows)), key=lambda place: (-len(rows[place]), place)):
+        size, row = trie.size, rows[place]
+        path = paths[place] = trie.add(row)
+        own = trie.size - size
+        if own:
+            ids += row[-own:]
+            positions += range(len(row) - own, len(row))
+            mask_MN = torch.ones(own, len(row), dtype=torch.bool, device=device).tril(len(row) - own)
+            parts.append(Segment(own, ranges(path), None if own == len(row) else mask_MN))
+    return Laid(torch.tensor([ids], device=device), torch.tensor([positions], device=device), parts, paths)
+
+
 @dataclass(frozen=True)
 class Packed:
-    """B packed sequences of T places for N completion tokens, row after row.
+    """B sequences of T places for N completion tokens, row after row: one sequence by `segments`, or without them one a row.
 
-    `mask_B1TT` is True where a place (third axis) may look at another (fourth). `before_N` are the places in the
-    flattened (B * T) from which the completion tokens `labels_N` are predicted.
+    `before_N` are the places in the flattened (B * T) from which the completion tokens `labels_N` are predicted.
+    `apart` is how many tokens the rows have one by one, `computed` how many of them are computed.
     """
 
     ids_BT: torch.Tensor
     positions_BT: torch.Tensor
-    mask_B1TT: torch.Tensor
+    segments: Segments | None
     before_N: torch.Tensor
     labels_N: torch.Tensor
+    computed: int
+    apart: int
 
 
 def families(rows: Sequence[Row]) -> list[list[int]]:
-    """Runs of neighbouring rows that cost fewer tokens together than apart, as places in `rows`."""
+    """Runs of neighbouring rows that cost fewer tokens with one common trunk than apart, as places in `rows`."""
     found: list[list[int]] = []
     trunk = 0
     for place, row in enumerate(rows):
@@ -58,63 +116,50 @@ def families(rows: Sequence[Row]) -> list[list[int]]:
     return found
 
 
-def pack(rows: Sequence[Row], device: torch.device | str = "cpu", *, alike: bool = True) -> Packed:
-    """The rows as one sequence a family; as one sequence a row where they are not to be taken as `alike`.
-
-    A model with linear attention (`has_linear_attention`) heeds no mask between branches: for it rows are not alike.
-    """
-    together = families(rows) if alike else [[place] for place in range(len(rows))]
-    sequences = [_sequence([rows[place] for place in family]) for family in together]
-    longest = max(len(ids) for ids, *_ in sequences)
-    ids_BT = torch.zeros(len(sequences), longest, dtype=torch.long)
-    positions_BT = torch.zeros(len(sequences), longest, dtype=torch.long)
-    branch_BT = torch.full((len(sequences), longest), -1, dtype=torch.long)
-    before: list[int] = []
-    labels: list[int] = []
-    for place, (ids, positions, branches, predicting) in enumerate(sequences):
-        ids_BT[place, : len(ids)] = torch.tensor(ids)
-        positions_BT[place, : len(ids)] = torch.tensor(positions)
-        branch_BT[place, : len(ids)] = torch.tensor(branches)
-        before += [place * longest + where - 1 for where in predicting]
-        labels += [ids[where] for where in predicting]
-    # The trunk is branch 0. Padding (-1) sees itself alone: a row without anything to see would be NaN.
-    same_BTT = branch_BT[:, :, None] == branch_BT[:, None, :]
-    mask_BTT = (same_BTT | (branch_BT[:, None, :] == 0) & (branch_BT[:, :, None] > 0)).tril()
+def pack(rows: Sequence[Row], model: torch.nn.Module) -> Packed:
+    """The rows as the model takes them: as one run, or one beside the other where its layers cannot see by segments."""
+    device = next(model.parameters()).device
+    if not segmentable(model):
+        logger.warning_once(
+            f"{type(model).__name__}: its layers keep a running state, see a window of tokens, or attend by another "
+            "implementation than eager or sdpa; what rows begin with alike is computed for each of them"
+        )
+        return side_by_side(rows, device)
+    laid = lay(Trie(), [row.ids for row in rows], device)
+    before = [path[at] for row, path in zip(rows, laid.paths, strict=True) for at in range(row.prompt - 1, len(row.ids) - 1)]
     return Packed(
-        ids_BT.to(device),
-        positions_BT.to(device),
-        mask_BTT[:, None].to(device),
+        laid.ids_1T,
+        laid.positions_1T,
+        Segments(laid.parts),
         torch.tensor(before, device=device),
-        torch.tensor(labels, device=device),
+        torch.tensor([id for row in rows for id in row.ids[row.prompt :]], device=device),
+        laid.ids_1T.numel(),
+        sum(len(row.ids) for row in rows),
+    )
+
+
+def side_by_side(rows: Sequence[Row], device: torch.device | str = "cpu") -> Packed:
+    """The rows one by one, padded behind."""
+    longest = max(len(row.ids) for row in rows)
+    before = [place * longest + where - 1 for place, row in enumerate(rows) for where in range(row.prompt, len(row.ids))]
+    count = sum(len(row.ids) for row in rows)
+    return Packed(
+        torch.tensor([[*row.ids, *[0] * (longest - len(row.ids))] for row in rows], device=device),
+        torch.arange(longest, device=device).expand(len(rows), -1),
+        None,
+        torch.tensor(before, device=device),
+        torch.tensor([id for row in rows for id in row.ids[row.prompt :]], device=device),
+        count,
+        count,
     )
 
 
 def packed_hidden(model: torch.nn.Module, packed: Packed) -> torch.Tensor:
     """(N, H) last hidden states from which the N completion tokens are predicted, row after row.
 
-    `model` is the body without its head; its attention must take a 4-D mask (eager or sdpa).
+    `model` is the body without its head.
     """
-    blocked = torch.finfo(torch.float32).min
-    mask_B1TT = torch.zeros(packed.mask_B1TT.shape, device=packed.ids_BT.device).masked_fill(~packed.mask_B1TT, blocked)
-    output = model(
-        input_ids=packed.ids_BT,
-        attention_mask=mask_B1TT.to(next(model.parameters()).dtype),
-        position_ids=packed.positions_BT,
-        use_cache=False,
-    )
+    inputs = {"input_ids": packed.ids_BT, "position_ids": packed.positions_BT, "use_cache": False}
+    # Padding stands behind a row: none of its tokens sees it.
+    output = model(**inputs) if packed.segments is None else attend_by_segments(model, packed.segments, **inputs)
     return output.last_hidden_state.flatten(0, 1)[packed.before_N]
-
-
-def _sequence(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Ids, positions and branch of every place, and the places of completion tokens, row after row."""
-    first = rows[0].ids
-    # A prompt's last token predicts the completion's first: it belongs to the branch.
-    trunk = min(min(shared_prefix([first, row.ids]), row.prompt - 1) for row in rows) if len(rows) > 1 else 0
-    ids, positions, branches = list(first[:trunk]), list(range(trunk)), [0] * trunk
-    predicting: list[int] = []
-    for number, row in enumerate(rows, start=1):
-        predicting += range(len(ids) + row.prompt - trunk, len(ids) + len(row.ids) - trunk)
-        ids += row.ids[trunk:]
-        positions += range(trunk, len(row.ids))
-        branches += [number] * (len(row.ids) - trunk)
-    return ids, positions, branches, predicting

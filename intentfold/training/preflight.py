@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from intentfold.codec.thinking import CLOSE, OPEN, Style, Thinking, completion_message, decode_thinking
 from intentfold.example import Example
 from intentfold.prompts.templates import Role, role_of, template_hash
+from intentfold.prompts.tracker import WINDOW, trunk_of
+from intentfold.training.row_source import Asked
 
 
 class PreflightError(ValueError):
@@ -24,6 +27,32 @@ def check_template(tokenizer: Any, template_kwargs: Mapping[str, Any]) -> None:
         raise PreflightError("the chat template has no generation prompt (add_generation_prompt changes nothing)")
     if asked[: len(bare)] != bare:
         raise PreflightError("the chat template's generation prompt does not come last: training and inference would differ")
+
+
+def check_thinking(tokenizer: Any, template_kwargs: Mapping[str, Any], style: Style) -> None:
+    """What is trained as thought and answer must be what a model writes after the generation prompt, read back as the same."""
+    asked: list[dict[str, str]] = [{"role": "user", "content": "a"}]
+    said = Thinking("what leads there", "the answer")
+    options: dict[str, Any] = {"tokenize": False, **template_kwargs}
+    before = tokenizer.apply_chat_template(asked, add_generation_prompt=True, **options)
+    whole = tokenizer.apply_chat_template([*asked, completion_message(said.thought, said.answer, style)], **options)
+    if said.thought not in whole:
+        raise PreflightError("the chat template drops the reasoning of a message: mine with style plain, not think")
+    if style == "think" and before.rstrip().endswith(CLOSE):
+        raise PreflightError(
+            f"the generation prompt ends in a thought that is over ({before[-40:]!r}), so no reasoning can follow it: "
+            "train and serve with chat_template_kwargs {enable_thinking: true}"
+        )
+    if style == "plain" and before.rstrip().endswith(OPEN):
+        raise PreflightError(
+            f"the generation prompt opens a thought of its own ({before[-40:]!r}): mine with style think, or train and serve "
+            "with chat_template_kwargs {enable_thinking: false}"
+        )
+    if not whole.startswith(before):
+        raise PreflightError(f"the generation prompt {before[-60:]!r} is no beginning of an answer with its reasoning")
+    written = whole[len(before) :]
+    if decode_thinking(written.partition(tokenizer.eos_token)[0], style) != said:
+        raise PreflightError(f"thought and answer cannot be read back from {written!r}")
 
 
 def prompt_ids(
@@ -69,8 +98,12 @@ def check_rows(
             raise PreflightError(
                 f"row {row['id']}: no stop token ({list(stop_ids)}) in the loss; the model would not learn to stop"
             )
-        text = tokenizer.decode(said[:stop])
-        if text.strip() != row["completion"][0]["content"].strip():
+        text, message = tokenizer.decode(said[:stop]), row["completion"][0]
+        if "reasoning_content" in message:
+            same = decode_thinking(text, "think") == Thinking(message["reasoning_content"], message["content"])
+        else:
+            same = text.strip() == message["content"].strip()
+        if not same:
             raise PreflightError(f"row {row['id']}: the completion reads {text!r} up to its stop token")
 
 
@@ -82,10 +115,20 @@ def check_one_template(examples: Sequence[Example], role: Role = "tracker") -> s
     codec, found = next(iter(made))
     if role_of(codec) != role:
         raise PreflightError(f"the examples are for the {role_of(codec)} (codec {codec}), the run trains a {role}")
-    now = template_hash(codec)
-    if found != now:
+    now = [template_hash(codec, window) for window in (WINDOW, None)]  # equal but for a tracker
+    if found not in now:
         raise PreflightError(f"the examples were rendered with template {found}, the runtime renders with {now}: mine them again")
-    return now
+    return found
+
+
+def check_operations(examples: Sequence[Example]) -> None:
+    """To weigh lines by what they fold to, every example must say it, as a tracker's edits do since mining writes it down."""
+    bare = [example.provenance for example in examples if not example.provenance.operations]
+    if bare:
+        raise PreflightError(
+            f"operation_weights: {bare[0].episode}:{bare[0].turn} (codec {bare[0].codec}) and {len(bare) - 1} more examples do "
+            "not say what their lines fold to: a tracker's edits do, mined with this version"
+        )
 
 
 def check_size(rows: int, rows_per_step: int, what: str) -> None:
@@ -146,6 +189,34 @@ def check_prompt_lengths(
             raise PreflightError(
                 f"{name}: the prompt has {length} tokens, more than the {max_prompt} that max_length leaves for it"
             )
+
+
+def check_trunks(tokenizer: Any, asked: Sequence[Asked], template_kwargs: Mapping[str, Any]) -> None:
+    """A trunk's ids must be what both prompts of its row begin with, and what the trunks of later turns begin with (D5).
+
+    `asked` are whole-history rows, those of a dialogue side by side, turn by turn. Where it fails nothing would be wrong, but
+    what the text of the rows has in common would be computed for each.
+    """
+    before: list[tuple[str, list[int]]] = []
+    for one in asked:
+        for messages in (one.prompt(), one.privileged_prompt()):
+            shared = trunk_of(messages[-1]["content"])
+            text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **template_kwargs)
+            if not shared or shared not in text:
+                raise PreflightError(f"{one.name}: expected the dialogue as it is in the rendered prompt, got {text[:200]!r}")
+            trunk = list(tokenizer(text[: text.rindex(shared) + len(shared)], add_special_tokens=False)["input_ids"])
+            while before and not shared.startswith(before[-1][0]):
+                before.pop()
+            earlier = [("the trunk of a later turn", trunk, ids) for _, ids in before[-1:]]
+            for what, ids, wanted in (*earlier, ("the prompt", prompt_ids(tokenizer, messages, template_kwargs), trunk)):
+                if ids[: len(wanted)] != wanted:
+                    alike = next(n for n, id in enumerate(wanted) if ids[n : n + 1] != [id])
+                    raise PreflightError(
+                        f"{one.name}: {what} leaves the trunk at token {alike} of {len(wanted)}, "
+                        f"{tokenizer.decode(ids[alike : alike + 3])!r} for {tokenizer.decode(wanted[alike : alike + 3])!r}: "
+                        "with this tokenizer the turns of a dialogue share no more"
+                    )
+            before.append((shared, trunk))
 
 
 def check_teacher(

@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from torch.utils.data import Sampler
 
+from intentfold.training.weighting import Reading
+
 
 class Asked(Protocol):
     """One row: what the student is asked, what a privileged teacher is asked, and the right answer."""
@@ -36,9 +38,12 @@ A = TypeVar("A", bound=Asked)
 class RowSource(Protocol[A]):
     """Where the rows of each step come from, on one rank; takes back what the student made of them.
 
-    Dialogues rolled forward on the student's own states for a tracker (`rollouts.Rollout`), mined examples for the roles
-    that have nothing to roll forward (`example_rows.ExampleRows`).
+    Dialogues rolled forward on the student's own states for a tracker (`rollouts.Rollout`; whole ones at once in
+    `rollouts.Dialogues`), mined examples for the roles that have nothing to roll forward (`example_rows.ExampleRows`).
     """
+
+    whole_dialogues: bool
+    """Whether one of `rows()` is a whole dialogue, of which much is asked; else it is one thing to ask."""
 
     def rows(self) -> list[dict[str, int]]:
         """A row of plain numbers for each thing that can be asked: the trainer's dataset."""
@@ -49,7 +54,11 @@ class RowSource(Protocol[A]):
         ...
 
     def begin(self, rows: Sequence[dict[str, Any]], step: int, rank: int) -> list[A]:
-        """What is asked in a step."""
+        """What is asked in a step, or first in it."""
+        ...
+
+    def more(self) -> list[A]:
+        """What can be asked in this step now that the outputs so far are in (`finish`); empty at its end."""
         ...
 
     def together(self, asked: Sequence[A]) -> list[int]:
@@ -58,6 +67,10 @@ class RowSource(Protocol[A]):
 
     def from_oracle(self, asked: A) -> A:
         """The same without anything that the student wrote, for a prompt that has grown too long."""
+        ...
+
+    def readings(self, asked: Sequence[A], outputs: Sequence[str]) -> list[Reading]:
+        """How each output came out, and what its lines fold to: what it weighs depends on that."""
         ...
 
     def finish(self, asked: Sequence[A], outputs: Sequence[str]) -> dict[str, list[float]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import DistributedType
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 
@@ -16,7 +15,8 @@ from intentfold.models import add_adapter, chosen_dtype, load
 from intentfold.prompts.stamp import Stamp, write_stamp
 from intentfold.records import canonical_json, write_text
 from intentfold.training.arguments import TrainArguments
-from intentfold.training.legs import CpuBudget, WholeCheckpoints, last_checkpoint
+from intentfold.training.launch import EngineCheck, check_ranks, ranks
+from intentfold.training.legs import CpuBudget, FiniteWeights, WholeCheckpoints, ended_by_sigterm, last_checkpoint, saving
 from intentfold.training.teachers import TEACHER
 
 
@@ -40,11 +40,6 @@ def targets(model: Any, args: TrainArguments) -> list[str] | str:
     return list(args.lora_targets)
 
 
-def ranks() -> int:
-    """How many processes train together, as the launcher says (asking accelerate would set it up too early)."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
 def accumulation(args: TrainArguments) -> int:
     """Forward passes per optimizer step and rank."""
     world = ranks()
@@ -53,16 +48,6 @@ def accumulation(args: TrainArguments) -> int:
             f"rows_per_step must be a multiple of micro_batch x ranks ({args.micro_batch} x {world}), got {args.rows_per_step}"
         )
     return args.rows_per_step // (args.micro_batch * world)
-
-
-def check_ranks(accelerator: Any) -> None:
-    """Raise where the launcher started several processes that do not train together."""
-    alone = accelerator.distributed_type == DistributedType.NO
-    if ranks() != accelerator.num_processes or (alone and ranks() > 1):
-        raise RuntimeError(
-            f"the launcher started {ranks()} processes, but they train as {accelerator.num_processes} "
-            f"({accelerator.distributed_type}): see accelerate_configs/"
-        )
 
 
 def trainer_settings(args: TrainArguments, steps: int) -> dict[str, Any]:
@@ -95,8 +80,8 @@ def trainer_settings(args: TrainArguments, steps: int) -> dict[str, Any]:
 
 
 def callbacks(args: TrainArguments) -> list[Any]:
-    """A CPU budget and whole checkpoints."""
-    return [CpuBudget(args.max_cpu_minutes), WholeCheckpoints()]
+    """A CPU budget, sound weights and whole checkpoints."""
+    return [CpuBudget(args.max_cpu_minutes), FiniteWeights(), WholeCheckpoints()]
 
 
 def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]]) -> None:
@@ -106,10 +91,17 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
     export is proved) and, last of all, `metrics.json` with `facts` (role and template among them).
     """
     check_ranks(trainer.accelerator)
+    trainer.add_callback(EngineCheck(trainer))
     checkpoint = last_checkpoint(out)
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    with ended_by_sigterm(out):
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        answers = _answers(trainer, probes)
+        with saving(out):
+            _leave(trainer, out, facts, answers)
+
+
+def _leave(trainer: Any, out: Path, facts: dict[str, Any], answers: dict[str, torch.Tensor]) -> None:
     trainer.save_model(str(out / "adapter"))
-    answers = _answers(trainer, probes)
     if not trainer.is_world_process_zero():
         return
     save_file(answers, out / "probes.safetensors")
@@ -130,7 +122,8 @@ def train(trainer: Any, out: Path, facts: dict[str, Any], probes: list[list[int]
 
 @torch.no_grad()
 def _answers(trainer: Any, probes: list[list[int]]) -> dict[str, torch.Tensor]:
-    model = trainer.model_wrapped.eval()
+    model = trainer.model_wrapped
+    model.eval()  # DeepSpeed's engine gives nothing back
     tensors: dict[str, torch.Tensor] = {}
     for place, ids in enumerate(probes):
         prompt = torch.tensor([ids], device=trainer.accelerator.device)

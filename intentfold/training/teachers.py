@@ -5,20 +5,24 @@ A teacher sees a row through a prompt of its own (`TeacherPrompt`) and judges th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
-from trl.trainer.distillation_trainer import _chunked_divergence_loss
+from torch.distributed.tensor import DTensor
+from trl.kernels.chunked_divergence import ChunkedDivergenceFunction
 from trl.trainer.utils import pad, use_adapter
 
 from intentfold.models import load
+from intentfold.training.arguments import Sees
+from intentfold.training.divergence import head_divergence, outcome
 from intentfold.training.preflight import check_vocabulary, prompt_ids
 from intentfold.training.row_source import Asked
+from intentfold.training.served import ServedTeacher, served_by
+from intentfold.training.served_preflight import check_served
 
-Sees = Literal["plain", "privileged"]
 TEACHER = "teacher"  # name of the frozen adapter of a self-teacher
 
 
@@ -55,10 +59,13 @@ class Teacher(Protocol):
         """Tensors with a row a sample, which ride along to `divergence`."""
         ...
 
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
-        """(loss, sum of the student's entropies, N): the divergence summed over the N generated tokens, over `scale`.
+    def divergence(
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
+        """(loss, sum of the student's entropies, N, each): divergence times weight, summed over the N tokens, over `scale`.
 
-        `hidden_NH` are the student's last hidden states at the generated tokens, row after row.
+        `hidden_NH` are the student's last hidden states at the generated tokens, row after row. Without `weights_N` all weigh
+        1. `each` are the (N,) divergences themselves, without gradient.
         """
         ...
 
@@ -80,21 +87,18 @@ class LocalTeacher:
         ids, mask = left_padded(prompts, self.prompt.tokenizer.pad_token_id)
         return {"teacher_prompt_ids": ids, "teacher_prompt_mask": mask}
 
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
+    def divergence(
+        self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
+    ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
-        ours, theirs = student.get_output_embeddings(), teacher.get_output_embeddings()
-        return _chunked_divergence_loss(
-            hidden_NH[None],
-            teacher_hidden_NH[None],
-            ours.weight,
-            theirs.weight,
-            torch.ones(1, len(hidden_NH), dtype=torch.long, device=hidden_NH.device),
-            trainer.beta,
-            num_items_in_batch=scale,
-            student_lm_head_bias=ours.bias,
-            teacher_lm_head_bias=theirs.bias,
-            temperature=trainer.temperature,
-        )
+        ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
+        rows = min(len(ours[0]), len(theirs[0]))
+        our_head = first_rows(ours[0], rows), first_rows(ours[1], rows)
+        their_head = first_rows(theirs[0], rows), first_rows(theirs[1], rows)
+        heads = (hidden_NH, *our_head, teacher_hidden_NH, *their_head)
+        both = head_divergence if hidden_NH.device.type == "cpu" else ChunkedDivergenceFunction.apply
+        each_N, entropy_N = both(*heads, trainer.beta, trainer.temperature)
+        return outcome(each_N, entropy_N, scale, weights_N)
 
     def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
         teacher, hidden_NH = self._hidden(trainer, student, inputs)
@@ -115,12 +119,28 @@ class LocalTeacher:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
 
 
-def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked]) -> tuple[LocalTeacher, Any]:
+def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Weight and bias of the output head; whole, in the hidden states' type, where FSDP2 has sharded them (as TRL does it)."""
+    head = model.get_output_embeddings()
+    if not isinstance(head.weight, DTensor):
+        return head.weight, head.bias
+    return head.weight.full_tensor().to(hidden_NH.dtype), None if head.bias is None else head.bias.full_tensor()
+
+
+def make_teacher(
+    args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked], probes: Sequence[Asked]
+) -> tuple[LocalTeacher | ServedTeacher, Any]:
     """The teacher that train/opd.py's arguments name, and the second model where it has one.
 
-    `examples` are worked rows shown before its question. The adapter teacher is loaded beside the student's.
+    `examples` are worked rows shown before its question. The adapter teacher is loaded beside the student's. A served
+    one is proved on `probes`, every time that a run starts or goes on.
     """
     prompt = TeacherPrompt(tokenizer, args.chat_template_kwargs, args.teacher_sees, examples)
+    if args.teacher == "served":
+        scorer, k = served_by(args), args.served.top_k
+        proved = {"k": k, "tolerance": args.served.tolerance, "max_length": args.max_length, "weights": args.teacher_model}
+        watch = check_served(scorer, tokenizer, [(prompt.ids(row), answer_ids(tokenizer, row)) for row in probes], **proved)
+        return ServedTeacher(prompt, scorer, k=k, loss=args.served.loss, clip=args.served.clip, watch=watch), None
     if args.teacher == "base":
         return LocalTeacher(prompt), None
     if args.teacher == "adapter":
@@ -132,62 +152,17 @@ def make_teacher(args: Any, model: Any, tokenizer: Any, examples: Sequence[Asked
     return LocalTeacher(prompt, model=larger), larger
 
 
-# Ids of prompts and of completions, and k, to the k likeliest (id, log-probability) at each completion token.
-TopLogprobs = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]], int], list[list[list[tuple[int, float]]]]]
+def answer_ids(tokenizer: Any, asked: Asked) -> list[int]:
+    """The right answer as ids, the stop token last."""
+    return [*tokenizer(asked.completion(), add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
 
 
-class ServedTeacher:
-    """A teacher behind an endpoint that gives the k likeliest tokens at each place: asked once per optimizer step.
+def first_rows(head: Any, rows: int) -> Any:
+    """An output head (or its bias, or None) without what it has beyond `rows`.
 
-    The divergence is that between the two distributions over k tokens and "any other", which bounds the one over
-    the vocabulary from below (data-processing inequality).
+    Heads are padded to round numbers; where the tokenizers agree (`check_vocabulary`), no text has those rows.
     """
-
-    def __init__(self, prompt: TeacherPrompt, ask: TopLogprobs, k: int) -> None:
-        self.prompt, self.ask, self.k = prompt, ask, k
-
-    def columns(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
-        width = max(map(len, completions))
-        ids_BCK = torch.zeros(len(completions), width, self.k, dtype=torch.long)
-        logprobs_BCK = torch.zeros(len(completions), width, self.k)
-        for row, (places, completion) in enumerate(zip(self.ask(prompts, completions, self.k), completions, strict=True)):
-            if [len(place) for place in places] != [self.k] * len(completion):
-                raise ValueError(f"the teacher must give {self.k} tokens at each of the {len(completion)} places of a completion")
-            ids_BCK[row, : len(places)] = torch.tensor([[id for id, _ in place] for place in places])
-            logprobs_BCK[row, : len(places)] = torch.tensor([[logprob for _, logprob in place] for place in places])
-        return {"teacher_ids": ids_BCK, "teacher_logprobs": logprobs_BCK}
-
-    def divergence(self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any) -> Any:
-        keep = inputs["completion_mask"].bool()
-        logprobs_NV = (student.get_output_embeddings()(hidden_NH).float() / trainer.temperature).log_softmax(-1)
-        ours_NK = logprobs_NV.gather(-1, inputs["teacher_ids"][keep])
-        loss = coarse_divergence(ours_NK, inputs["teacher_logprobs"][keep], trainer.beta).sum()
-        entropy = -(logprobs_NV.detach().exp() * logprobs_NV.detach()).sum()
-        count = keep.sum()
-        return loss / (count.clamp(min=1) if scale is None else scale), entropy, count
-
-    def says(self, trainer: Any, student: Any, inputs: dict[str, Any]) -> torch.Tensor:
-        return inputs["teacher_ids"][inputs["completion_mask"].bool()][:, 0]
-
-
-def coarse_divergence(ours_NK: torch.Tensor, theirs_NK: torch.Tensor, beta: float) -> torch.Tensor:
-    """(N,) generalised Jensen-Shannon divergence over K tokens and "any other", as TRL defines `beta`.
-
-    1 is KL(student || teacher), 0 is KL(teacher || student), between them the mixture is
-    (1 - beta) student + beta teacher (Agarwal et al. 2024, On-Policy Distillation of Language Models, section 2).
-    """
-    ours, theirs = _with_rest(ours_NK), _with_rest(theirs_NK)
-    if beta == 1.0:
-        return (ours.exp() * (ours - theirs)).sum(-1)
-    if beta == 0.0:
-        return (theirs.exp() * (theirs - ours)).sum(-1)
-    middle = torch.logaddexp(ours + torch.log1p(torch.tensor(-beta)), theirs + torch.log(torch.tensor(beta)))
-    return (beta * theirs.exp() * (theirs - middle) + (1 - beta) * ours.exp() * (ours - middle)).sum(-1)
-
-
-def _with_rest(logprobs_NK: torch.Tensor) -> torch.Tensor:
-    rest = 1.0 - logprobs_NK.float().exp().sum(-1, keepdim=True)
-    return torch.cat([logprobs_NK.float(), rest.clamp(min=1e-6).log()], dim=-1)
+    return head if head is None or len(head) == rows else head[:rows]
 
 
 def left_padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:

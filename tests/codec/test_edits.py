@@ -6,15 +6,25 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from intentfold.codec.edits import decode_edits, encode_edits
+from intentfold.codec.edits import decode_edits, encode_edits, line_operations
 from intentfold.codec.escape import escape, unescape
 from intentfold.codec.full import decode_state, encode_state
-from intentfold.codec.state import item_line, state_lines
-from intentfold.intent import Edit, IntentItem, IntentState, canonical, diff, fold, fold_leniently
-from tests.strategies import states, texts
+from intentfold.codec.state import item_line, names, state_lines
+from intentfold.intent import (
+    Edit,
+    IntentItem,
+    IntentState,
+    canonical,
+    diff,
+    fold,
+    fold_leniently,
+    normalise,
+    slot_text,
+)  # fmt: skip
+from tests.strategies import priorities, states, texts
 
 FRAGMENTS = [
     "SET ",
@@ -209,7 +219,8 @@ def test_a_priority_is_set_whatever_the_case_of_the_value_beside_it() -> None:
     ("line", "reason"),
     [
         ("SET seats: 4", "more than one active item is named 'seats'"),
-        ("SET (must) meal: halal", "the value or the priority of 'meal', not both"),
+        ("SET meal: halal\nSET (must) meal: kosher", "4 is edited twice"),
+        ("SET (must) meal: \\_", "not blank"),
         ("SET conclusion meal: halal", "takes no kind and no dependencies"),
         ("SET seats", "reads `slot: value` or `: text`"),
     ],
@@ -218,7 +229,76 @@ def test_a_set_that_leaves_open_what_is_meant_is_rejected(line: str, reason: str
     seats = (IntentItem(1, "seats: 3", slot="seats", value="3"), IntentItem(2, "Seats: 5", slot="Seats", value="5"))
     state = IntentState((*seats, IntentItem(4, "meal: vegan", slot="meal", value="vegan")), 5)
     edits, rejected = decode_edits(line, state)
-    assert edits == () and [r for r in rejected if reason in r.reason], rejected
+    assert len(edits) == line.count("\n") and [r for r in rejected if reason in r.reason], rejected
+
+
+def test_a_set_may_change_value_and_priority_both() -> None:
+    meal = IntentItem(4, "meal: vegan", slot="meal", value="vegan", priority="optional", depends_on=(1,))
+    state = IntentState((IntentItem(1, "seats: 3", slot="seats", value="3"), meal), 5)
+    wanted = replace(state, items=(state.items[0], replace(meal, text="meal: halal", value="halal", priority="must")))
+    edits, rejected = decode_edits("SET (must) Meal: halal", state)
+    assert rejected == () and canonical(fold(state, edits)) == canonical(wanted)
+    assert [edit.op for edit in edits] == [edit.op for edit in diff(state, wanted)] == ["DELETE", "ADD"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(states(), st.data())
+def test_whatever_item_it_names_a_set_gives_it_value_and_priority(own: IntentState, data: st.DataObject) -> None:
+    needed = tuple(item.id for item in own.items[:1])
+    slot, scope, before = data.draw(texts), data.draw(st.none() | texts), data.draw(priorities)
+    added = Edit("ADD", slot=slot, value=data.draw(texts), scope=scope, priority=before, depends_on=needed)
+    own, refused = fold_leniently(own, [added])
+    assume(not refused and not names(own)[own.items[-1].id].startswith("#"))
+    item = own.items[-1]
+    priority = data.draw(st.sampled_from([p for p in ("must", "preferred", "optional") if p != item.priority]))
+    value = data.draw(texts.filter(lambda text: normalise(text) not in ("", normalise(item.value or ""))))
+    new = replace(item, value=value, text=slot_text(item.slot or "", value), priority=priority)
+    wanted = replace(own, items=tuple(new if one.id == item.id else one for one in own.items))
+    line = "SET " + item_line(new)
+    edits, rejected = decode_edits(line, own)
+    assert rejected == ()
+    assert canonical(fold(own, edits)) == canonical(wanted)
+    assert line_operations(line, own) == ("REPLACE",)
+
+
+OPERATIONS_STATE = IntentState(
+    (
+        IntentItem(1, "seats: 3", slot="seats", value="3", priority="optional"),
+        IntentItem(2, "meal: vegan", slot="meal", value="vegan"),
+    ),
+    3,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        ("NONE", ["NONE"]),
+        ("SET day: Monday\nSET meal: halal\nDELETE seats", ["ADD", "REPLACE", "DELETE"]),
+        ("REPRIORITIZE seats: must\nSET (must) meal: vegan", ["REPRIORITIZE", "REPRIORITIZE"]),
+        ("SET (must) seats: 4", ["REPLACE"]),
+        ("nonsense\nSET day: Monday", ["REJECTED", "ADD"]),
+        ("SET day: Monday\nNONE", ["ADD", "REJECTED"]),
+        ("SET seats: 3\nDELETE #9\nDELETE meal\nDELETE meal", ["REJECTED", "REJECTED", "DELETE", "REJECTED"]),
+        ("", ["REJECTED"]),
+        (" \n", ["REJECTED", "REJECTED"]),
+        ("\n\nNONE\n", ["NONE", "NONE", "NONE", "NONE"]),
+        ("DELETE meal\n\nSET day: Monday\n", ["DELETE", "DELETE", "ADD", "ADD"]),
+        ("\n".join(f"SET a{n}: b" for n in range(202)), ["ADD"] * 200 + ["REJECTED"] * 2),
+    ],
+)
+def test_each_line_has_the_operation_that_it_folds_to(text: str, operations: list[str]) -> None:
+    assert list(line_operations(text, OPERATIONS_STATE)) == operations
+
+
+@settings(max_examples=100, deadline=None)
+@given(outputs, states())
+def test_operations_are_as_many_as_lines_and_agree_with_the_fold(text: str, own: IntentState) -> None:
+    operations = line_operations(text, own)
+    assert len(operations) == len(text.split("\n"))
+    edits, unread = decode_edits(text, own)
+    _, refused = fold_leniently(own, edits)
+    assert ("REJECTED" in operations) == bool(unread or refused)
 
 
 def test_a_name_is_found_whatever_its_case() -> None:

@@ -311,6 +311,7 @@ BAD = [
     ({"judge": {"base": "x"}, "condition": "clean"}, "judge: matches what a tracker holds"),
     ({"checker": {"kind": "oracle"}}, "checker: a oracle tracker answers nothing else"),
     ({"retries": -1}, "retries must be at least 0"),
+    ({"batch_size": 8}, "batch_size: Inspect asks a model for one prompt at a time"),
 ]
 
 

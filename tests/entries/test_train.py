@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,17 @@ from intentfold.records import write_jsonl
 from intentfold.training.data import DataError
 from intentfold.training.export import ExportError
 from intentfold.training.preflight import PreflightError
-from tests.tiny import CHATML, ROOT, script, tiny_checker_dataset, tiny_dataset, tiny_episodes, tiny_model, tiny_traces
+from tests.tiny import (
+    CHATML,
+    ROOT,
+    script,
+    tiny_checker_dataset,
+    tiny_dataset,
+    tiny_episodes,
+    tiny_model,
+    tiny_thoughts,
+    tiny_traces,
+)
 
 SMALL = ["--rows_per_step", "8", "--micro_batch", "4", "--dtype", "float32", "--lora_r", "8", "--log_steps", "1"]
 
@@ -57,6 +68,29 @@ def opd_checker(world: Path, out: Path, *more: str) -> list[str]:
         script("train/sft.py").main(sft(world, start, "--steps", "2", *data))
     common = ["--base", str(world / "base"), "--out", str(out), *data, *SMALL]
     return [*common, "--init_adapter", str(start / "adapter"), "--max_completion", "12", *more]
+
+
+def loaded(world: Path) -> Path:
+    """The traces with stale loads 1, 1, 3 and 5 in turn."""
+    folder = world / "loaded"
+    episodes = [replace(episode, load=(1, 1, 3, 5)[n % 4]) for n, episode in enumerate(tiny_episodes(16))]
+    write_jsonl(folder / "train.jsonl", episodes)
+    write_jsonl(folder / "dev.jsonl", episodes[:2])
+    return folder
+
+
+def scheduled(world: Path, out: Path, *more: str) -> list[str]:
+    """OPD with weights, a curriculum over loads and a ramp of own states."""
+    weights = ["--operation_weights", "{ADD: 2, REJECTED: 0.5}", "--outcome_weights", "{exact: 0.25}"]
+    shares = ["--own_state_share", "0.8", "--own_state_share_start", "0.0", "--load_enters", "{3: 2, 5: 4}"]
+    return opd(world, out, *weights, *shares, "--traces", str(loaded(world)), *more)
+
+
+def thinking(world: Path, out: Path, *more: str) -> list[str]:
+    if not (world / "thoughts").exists():
+        tiny_thoughts(world / "thoughts")
+    common = ["--base", str(world / "base"), "--thoughts", str(world / "thoughts"), "--out", str(out), *SMALL]
+    return [*common, "--max_length", "2048", *more]
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +168,29 @@ def test_opd_rolls_forward_and_moves_the_adapter(world, tmp_path):
     assert not (out / "adapter" / "teacher").exists()
 
 
+def test_a_whole_history_is_mined_trained_and_distilled_as_one_template(world, tmp_path):
+    mine = ["--traces", str(world / "traces"), "--out", str(tmp_path / "data"), "--window", "0"]
+    script("data_gen/mine_examples.py").main(mine)
+    script("train/sft.py").main([*sft(world, tmp_path / "sft", "--steps", "2"), "--data", str(tmp_path / "data")])
+    log = json.loads((tmp_path / "sft" / "metrics.json").read_text())["log"]
+    assert all(entry["computed"] < 0.8 for entry in log if "loss" in entry)
+    module = script("train/opd.py")
+    no_gate(module)
+    more = ["--window", "0", "--steps", "2", "--learning_rate", "0.01", "--branches", "0"]
+    with pytest.raises(StampError, match="with codec delta, the whole history, template"):
+        module.main(opd(world, tmp_path / "refused", *more))
+    more += ["--init_adapter", str(tmp_path / "sft" / "adapter")]
+    module.main(opd(world, tmp_path / "opd", *more))
+    metrics = json.loads((tmp_path / "opd" / "metrics.json").read_text())
+    assert metrics["template"] == json.loads((tmp_path / "sft" / "metrics.json").read_text())["template"]
+    steps = [entry for entry in metrics["log"] if "loss" in entry]
+    assert len(steps) == 2
+    assert all(max(entry["computed/passes"], entry["computed/sampling"]) < 0.9 for entry in steps)
+    check_stamp(tmp_path / "opd" / "adapter", "delta", None)
+    with pytest.raises(StampError, match="with codec delta, a window"):
+        check_stamp(tmp_path / "opd" / "adapter", "delta")
+
+
 def test_opd_of_a_checker_moves_the_adapter_and_stamps_it(world, tmp_path):
     module = script("train/opd.py")
     no_gate(module)
@@ -171,6 +228,31 @@ def test_each_role_is_told_what_it_learns_from(world, tmp_path, capsys):
         (opd_checker(world, tmp_path / "run", "--steps", "1", "--role", "tracker"), "role tracker takes traces (and no data)"),
         (opd_checker(world, tmp_path / "run", "--steps", "1", "--codec", "full"), "codec: only a tracker has one, got full"),
         (opd_checker(world, tmp_path / "run", "--steps", "1", "--branches", "3"), "branches: only a tracker has one, got 3"),
+        (
+            opd_checker(world, tmp_path / "run", "--steps", "1", "--operation_weights", "{ADD: 2}"),
+            "operation_weights: only a tracker has one, got {'ADD': 2.0}",
+        ),
+        (
+            opd_checker(world, tmp_path / "run", "--steps", "1", "--outcome_weights", "{passed: 2}"),
+            "only a tracker's rows are graded, got ['passed']",
+        ),
+        (
+            opd(world, tmp_path / "run", "--steps", "1", "--codec", "full", "--operation_weights", "{ADD: 2}"),
+            "a whole state is no list of edits",
+        ),
+        (
+            opd(world, tmp_path / "run", "--steps", "1", "--operation_weights", "{SET: 2}"),
+            "operation_weights: expected keys out of ['ADD', 'REPLACE'",
+        ),
+        (
+            opd(world, tmp_path / "run", "--steps", "1", "--outcome_weights", "{exact: -1}"),
+            "outcome_weights: expected finite numbers from 0 on, got -1.0 for exact",
+        ),
+        (opd(world, tmp_path / "run", "--steps", "1", "--load_enters", "{2: 4}"), "load_enters: expected keys out of [1, 3, 5]"),
+        (
+            opd(world, tmp_path / "run", "--steps", "1", "--own_state_share_start", "1.5"),
+            "own_state_share_start must be in [0, 1], got 1.5",
+        ),
     ]
     for arguments, said in cases:
         with pytest.raises(SystemExit) as exit:
@@ -207,6 +289,87 @@ def test_opd_up_to_the_first_error_is_what_is_asked_for(world, tmp_path, monkeyp
         with pytest.raises(Asked):
             script("train/opd.py").main(opd(world, tmp_path / out, "--steps", "1", *more))
     assert asked == [False, True]
+
+
+class Looked(Exception):
+    """What a trainer was made with has been seen."""
+
+
+def trainer_arguments(monkeypatch, trainer, run) -> dict:
+    """The keyword arguments that a script makes its trainer with."""
+    seen: list[dict] = []
+
+    def look(self, **kwargs):
+        seen.append(kwargs)
+        raise Looked
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "__init__", look)
+        with pytest.raises(Looked):
+            run()
+    return seen[0]
+
+
+def test_opd_weights_and_schedules_are_what_is_asked_for(world, tmp_path, monkeypatch):
+    from intentfold.training.opd import OnPolicyTrainer
+    from intentfold.training.weighting import Weighting
+
+    def made(out: str, *more: str) -> dict:
+        arguments = opd(world, tmp_path / out, "--steps", "7", *more)
+        return trainer_arguments(monkeypatch, OnPolicyTrainer, lambda: script("train/opd.py").main(arguments))
+
+    plain = made("plain")
+    assert plain["weighting"] == Weighting({}, {})
+    assert {plain["rollout"].share(step) for step in range(7)} == {0.5}
+    assert not plain["rollout"].graded and set(plain["rollout"].enters) == {0}
+    weights = ["--operation_weights", "{ADD: 2, NONE: 0.5}", "--outcome_weights", "{exact: 0.25}"]
+    shares = ["--own_state_share", "0.9", "--own_state_share_start", "0.3", "--load_enters", "{3: 4, 5: 6}"]
+    asked = made("asked", *weights, *shares, "--traces", str(loaded(world)))
+    assert asked["weighting"] == Weighting({"ADD": 2.0, "NONE": 0.5}, {"exact": 0.25})
+    assert [asked["rollout"].share(step) for step in (0, 3, 6)] == pytest.approx([0.3, 0.6, 0.9])
+    assert asked["rollout"].enters == [0, 0, 4, 6] * 4
+    assert not asked["rollout"].graded
+    assert made("graded", "--outcome_weights", "{exact: 0.25, passed: 0.5}")["rollout"].graded
+
+
+def test_sft_weights_are_what_is_asked_for(world, tmp_path, monkeypatch):
+    from intentfold.training.sft import CompletionTrainer
+    from intentfold.training.weighting import Weighting
+
+    def made(out: str, *more: str) -> dict:
+        arguments = sft(world, tmp_path / out, "--steps", "1", *more)
+        return trainer_arguments(monkeypatch, CompletionTrainer, lambda: script("train/sft.py").main(arguments))
+
+    plain = made("plain")
+    assert plain["weighting"] == Weighting({}) and "operations" not in plain["train_dataset"].column_names
+    asked = made("asked", "--operation_weights", "{REPLACE: 3}")
+    assert asked["weighting"] == Weighting({"REPLACE": 3.0})
+    assert {op for row in asked["train_dataset"]["operations"] for op in row} == {"ADD", "REPLACE"}
+    judged = ["--data", str(world / "judgements"), "--role", "checker", "--operation_weights", "{REPLACE: 3}"]
+    with pytest.raises(PreflightError, match=r"operation_weights: h0:1 \(codec verdict\) and 35 more"):
+        script("train/sft.py").main(sft(world, tmp_path / "judged", "--steps", "1", *judged))
+
+
+def test_sft_trains_with_weights(world, tmp_path):
+    script("train/sft.py").main(sft(world, tmp_path / "a", "--steps", "2"))
+    script("train/sft.py").main(sft(world, tmp_path / "b", "--steps", "2", "--operation_weights", "{REPLACE: 9}"))
+    a, b = tensors(tmp_path / "a"), tensors(tmp_path / "b")
+    assert any(not torch.equal(a[name], b[name]) for name in a)
+
+
+def test_opd_on_weights_and_schedules_logs_what_it_does(world, tmp_path):
+    module = script("train/opd.py")
+    no_gate(module)
+    module.main(scheduled(world, tmp_path / "run", "--steps", "9"))
+    log = json.loads((tmp_path / "run" / "metrics.json").read_text())["log"]
+    steps = [entry for entry in log if "loss" in entry]
+    assert [entry["rollout/own_state_share"] for entry in steps] == pytest.approx([0.1 * step for step in range(9)])
+    assert steps[0]["rollout/load"] == 1.0 < steps[-1]["rollout/load"]
+    assert all(sum(entry[f"rollout/outcome_{name}"] for name in ("exact", "passed", "failed", "wrong")) == 1 for entry in steps)
+    for entry in steps:
+        counted = {name: value for name, value in entry.items() if name.startswith("tokens/")}
+        assert sum(counted.values()) == pytest.approx(8 * entry["rollout/tokens"])
+        assert {name.replace("tokens/", "kl/") for name in counted} == {name for name in entry if name.startswith("kl/")}
 
 
 # Killed for real
@@ -250,8 +413,8 @@ def run_whole(path: str, arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("path", "arguments"),
-    [("train/sft.py", sft), ("train/opd.py", opd), ("train/opd.py", opd_checker)],
-    ids=["sft", "opd", "checker"],
+    [("train/sft.py", sft), ("train/opd.py", scheduled), ("train/opd.py", opd_checker), ("train/thinking.py", thinking)],
+    ids=["sft", "opd", "checker", "thinking"],
 )
 def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path, arguments):
     more = ["--steps", "12", "--save_steps", "2", "--learning_rate", "0.01", "--schedule", "cosine"]

@@ -101,7 +101,7 @@ def test_the_page_of_a_build(tmp_path) -> None:
     view.main(["--build", str(tmp_path)])
     text = (tmp_path / "traces.html").read_text()
     assert "4 episodes" in text and all(f'"id":"{name}"' in text for name in "abcd")
-    view.main(["--build", str(tmp_path), "--most", "2", "--splits", "[train]", "--out", str(tmp_path / "two.html")])
+    view.main(["--build", str(tmp_path), "--most", "2", "--splits", "[train]", "--page", str(tmp_path / "two.html")])
     text = (tmp_path / "two.html").read_text()
     assert "2 of 3 episodes" in text and text.count('"id":"') == 2
     with pytest.raises(SystemExit, match="no episodes"):

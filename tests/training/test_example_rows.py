@@ -12,6 +12,7 @@ from intentfold.mining.card import write_dataset
 from intentfold.training.data import DataError
 from intentfold.training.example_rows import ExampleRows, GroupOrder, load_example_rows
 from intentfold.training.preflight import PreflightError
+from intentfold.training.weighting import Reading
 from tests.tiny import tiny_checker_dataset, tiny_dataset, tiny_examples, tiny_judgements
 
 EXAMPLES = tiny_judgements(outputs=5, questions=3)
@@ -61,6 +62,14 @@ def test_outputs_are_compared_with_the_executed_verdicts():
         assert rows.finish(asked, outputs) == {"exact": exact, "right_verdict": right, "not_assessed": unread}
     learner = [replace(one, provenance=replace(one.provenance, codec="asset")) for one in EXAMPLES[:1]]
     assert ExampleRows(learner).finish(ExampleRows(learner).asked, ["met"]) == {"exact": [1.0]}
+
+
+def test_a_row_is_exact_with_the_right_verdict_and_has_no_operations():
+    rows = ExampleRows(EXAMPLES)
+    readings = rows.readings(rows.asked[:3], ["MET", "unmet: cold", "met"])
+    assert readings == [Reading("exact"), Reading("exact"), Reading("wrong")]
+    learner = ExampleRows([replace(one, provenance=replace(one.provenance, codec="asset")) for one in EXAMPLES[1:2]])
+    assert learner.readings(learner.asked * 2, ["unmet: cold", " unmet: no tea"]) == [Reading("wrong"), Reading("exact")]
 
 
 def test_bad_data_is_told(tmp_path):

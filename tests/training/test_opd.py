@@ -20,7 +20,9 @@ from intentfold.training.opd import OnPolicyTrainer, by_length, on_track, trimme
 from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
-from intentfold.training.teachers import LocalTeacher, ServedTeacher, TeacherPrompt, coarse_divergence, right_padded
+from intentfold.training.served import ServedTeacher
+from intentfold.training.teachers import LocalTeacher, TeacherPrompt, right_padded
+from intentfold.training.weighting import Weighting
 from tests.tiny import tiny_episodes, tiny_judgements, tiny_model
 
 EPISODES = tiny_episodes(6)
@@ -38,7 +40,9 @@ def adapted(base, seed):
     return model, tokenizer
 
 
-def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, rows="folds", **changes):
+def make(
+    folder, kind="base", sees="privileged", beta=1.0, examples=(), served=None, branches=0, rows="folds", source=None, **changes
+):
     model, tokenizer = adapted(tiny_model(folder / "student"), 0)
     prompt = TeacherPrompt(tokenizer, {}, sees, examples)
     larger = models.load(tiny_model(folder / "teacher", seed=7, layers=3))[0] if kind == "model" else None
@@ -47,7 +51,7 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
         output_dir=str(folder),
         per_device_train_batch_size=3,
         gradient_accumulation_steps=2,
-        max_steps=2,
+        max_steps=changes.pop("max_steps", 2),
         max_completion_length=12,
         beta=beta,
         report_to="none",
@@ -61,7 +65,7 @@ def make(folder, kind="base", sees="privileged", beta=1.0, examples=(), served=N
     )
     judgements = ExampleRows(tiny_judgements())
     return OnPolicyTrainer(
-        rollout=judgements if rows == "examples" else rollout,
+        rollout=source or (judgements if rows == "examples" else rollout),
         teacher=teacher,
         gate=judgements.asked[:6] if rows == "examples" else GATE,
         max_prompt=1000,
@@ -138,6 +142,125 @@ def test_the_loss_is_averaged_over_generated_tokens(tmp_path):
     both = sum(trainer.compute_loss(trainer.model, inputs).item() for inputs in (first, second))
     sums = [trainer._compute_loss(trainer.model, inputs, 1)[0].item() for inputs in (first, second)]
     assert both == pytest.approx(sum(sums) / tokens, rel=1e-5)
+
+
+def naive_divergence(trainer, inputs, row):
+    """KL(student || teacher) at each token of a row of a batch."""
+    said = inputs["completion_ids"][row][inputs["completion_mask"][row].bool()]
+    asked = inputs["prompt_ids"][row][inputs["prompt_mask"][row].bool()]
+    told = inputs["teacher_prompt_ids"][row][inputs["teacher_prompt_mask"][row].bool()]
+    with torch.no_grad():
+        p = trainer.model(torch.cat([asked, said])[None]).logits[0, len(asked) - 1 : -1].log_softmax(-1)
+        with trainer.model.disable_adapter():
+            q = trainer.model(torch.cat([told, said])[None]).logits[0, len(told) - 1 : -1].log_softmax(-1)
+    return said.tolist(), (p.exp() * (p - q)).sum(-1).tolist()
+
+
+WEIGHTS = Weighting({"ADD": 3.0, "REPLACE": 0.25, "REJECTED": 0.5}, {"exact": 0.1, "wrong": 2.0})
+
+
+def told_apart(trainer, monkeypatch):
+    """The two micro-batches of a step, and for every token its operation, its weight and its divergence as worked out here."""
+    trainer._gated = True
+    trainer.model.train()
+    rows = next(iter(trainer.get_train_dataloader()))
+    folds = trainer.rollout.begin(rows, 0, 0)
+    right = [fold.completion() for fold in folds]
+    assert {text.split(" ")[0] for text in right} == {"SET"}
+    # Three right, one with a line too many, one that is no edit, one that says nothing.
+    said = [*right[:3], f"{right[3]}\nSET mood: gloomy", "what?\nNONE", ""]
+    ids = [[*trainer._tokenizer(text)["input_ids"], trainer.eos_token_ids[0]] for text in said]
+    operations = [[fold.right[0].op] for fold in folds[:3]]
+    operations += [[folds[3].right[0].op, "ADD"], ["REJECTED", "REJECTED"], ["REJECTED"]]
+    outcomes = ["exact"] * 3 + ["wrong"] * 3
+    expected = {}
+    for text, tokens, of_lines, outcome in zip(said, ids, operations, outcomes, strict=True):
+        lines = [*text.split("\n")]
+        by_token = [op for line, op in zip(lines, of_lines, strict=True) for _ in range(len(line) + 1)]
+        assert len(by_token) == len(tokens)
+        row = trainer.weighting.outcomes.get(outcome, 1.0)
+        expected.setdefault(tuple(tokens), []).append([(op, row * trainer.weighting.operations.get(op, 1.0)) for op in by_token])
+    monkeypatch.setattr(trainer, "_sample", lambda prompts: ids)
+    batches = [trainer._prepare_inputs(rows), trainer._buffered_inputs[1]]
+    found = []
+    for inputs in batches:
+        for row in range(len(inputs["prompt_ids"])):
+            tokens, each = naive_divergence(trainer, inputs, row)
+            known = expected[tuple(tokens)]
+            assert all(one == known[0] for one in known)
+            found += [(op, weight, divergence) for (op, weight), divergence in zip(known[0], each, strict=True)]
+    return batches, found
+
+
+@pytest.mark.parametrize(
+    "weighting", [WEIGHTS, Weighting(), Weighting({}, {"exact": 0.0})], ids=["both", "even", "only wrong rows"]
+)
+def test_the_loss_is_the_weighted_mean_over_the_step(tmp_path, monkeypatch, weighting):
+    trainer = make(tmp_path, "base")
+    trainer.weighting = weighting
+    batches, tokens = told_apart(trainer, monkeypatch)
+    assert {op for op, _, _ in tokens} >= {"ADD", "REJECTED"}
+    ours = sum(trainer.compute_loss(trainer.model, inputs).item() for inputs in batches)
+    wanted = sum(weight * divergence for _, weight, divergence in tokens) / sum(weight for _, weight, _ in tokens)
+    assert ours == pytest.approx(wanted, rel=1e-3)
+    plain = sum(divergence for _, _, divergence in tokens) / len(tokens)
+    assert (abs(plain - wanted) < 1e-3 * plain) == (weighting == Weighting())
+
+
+def test_weights_of_one_change_no_bit(tmp_path):
+    trainer = make(tmp_path, "base")
+    for inputs in sampled(trainer):
+        bare = {name: value for name, value in inputs.items() if name not in ("weights", "operations")}
+        values, grads = [], []
+        for asked in (inputs, bare):
+            loss = trainer.compute_loss(trainer.model, asked)
+            trainer.model.zero_grad()
+            loss.backward()
+            values.append(loss.item())
+            grads.append(torch.cat([p.grad.flatten() for p in trainer.model.parameters() if p.grad is not None]))
+        assert values[0] == values[1]
+        assert torch.equal(*grads)
+
+
+def test_the_weights_are_scaled_over_all_ranks(tmp_path, monkeypatch):
+    alone = make(tmp_path / "a", "base")
+    alone.weighting = WEIGHTS
+    batches, _ = told_apart(alone, monkeypatch)
+    tokens = int(batches[0]["num_items_in_batch"])
+    ours = sum(float(inputs["weights"].sum()) for inputs in batches)
+    assert ours == pytest.approx(tokens, rel=1e-5)
+    beside = make(tmp_path / "b", "base")
+    beside.weighting = WEIGHTS
+    others = iter([100.0, 700.0])  # tokens of another rank, and the sum of their weights
+
+    def gather(tensor):
+        return torch.stack([tensor.float(), torch.tensor(next(others))])
+
+    monkeypatch.setattr(beside.accelerator, "gather", gather)
+    batches, found = told_apart(beside, monkeypatch)
+    mine = sum(weight for _, weight, _ in found)
+    assert batches[0]["num_items_in_batch"] == tokens + 100
+    scaled = sum(float(inputs["weights"].sum()) for inputs in batches)
+    assert scaled == pytest.approx(mine * (tokens + 100) / (mine + 700), rel=1e-5)
+
+
+def test_the_divergence_is_logged_by_operation(tmp_path, monkeypatch):
+    trainer = make(tmp_path, "base")
+    trainer.weighting = WEIGHTS
+    batches, tokens = told_apart(trainer, monkeypatch)
+    monkeypatch.setattr(trainer.accelerator, "reduce", lambda tensor, how: 2 * tensor if how == "sum" else None)
+    for inputs in batches:
+        trainer.compute_loss(trainer.model, inputs)
+    trainer.log({"loss": 1.0})
+    logged = trainer.state.log_history[-1]
+    assert {name for name in logged if name.startswith("kl/")} == {f"kl/{op.lower()}" for op, _, _ in tokens}
+    for op in {op for op, _, _ in tokens}:
+        each = [divergence for other, _, divergence in tokens if other == op]
+        assert logged[f"kl/{op.lower()}"] == pytest.approx(sum(each) / len(each), rel=1e-3)
+        assert logged[f"tokens/{op.lower()}"] == 2 * len(each)
+    assert logged["rollout/outcome_exact"] == 0.5 == logged["rollout/outcome_wrong"]
+    trainer.log({"loss": 1.0})
+    assert not [name for name in trainer.state.log_history[-1] if name.startswith(("kl/", "tokens/"))]
 
 
 def test_the_student_is_at_no_distance_from_itself(tmp_path):
@@ -312,7 +435,7 @@ def test_a_useless_teacher_ends_the_run_before_the_first_step(tmp_path):
 
 
 def test_an_oracle_teacher_passes_the_gate(tmp_path):
-    trainer = make(tmp_path, "served", served=Oracle(tmp_path))
+    trainer = make(tmp_path, "served", served=Oracle())
     trainer.train()
     gate = trainer.state.log_history[0]
     assert gate["gate/teacher"] == gate["gate/teacher_stops"] == 1.0
@@ -321,7 +444,7 @@ def test_an_oracle_teacher_passes_the_gate(tmp_path):
 
 
 def test_positions_off_by_one_are_found(tmp_path, monkeypatch):
-    trainer = make(tmp_path, "served", served=Oracle(tmp_path))
+    trainer = make(tmp_path, "served", served=Oracle())
     right = OnPolicyTrainer.completion_hidden
     calls = iter(range(1000))
 
@@ -338,58 +461,29 @@ def test_positions_off_by_one_are_found(tmp_path, monkeypatch):
 
 
 class Oracle:
-    """Puts almost all mass on what it is shown; counts how often it is asked."""
+    """A scorer that puts almost all mass on what it is shown; counts how often it is asked."""
 
-    def __init__(self, folder):
+    endpoints = ("nowhere",)
+
+    def __init__(self):
         self.calls = 0
 
-    def __call__(self, prompts, completions, k):
+    def score(self, prompts, completions, k):
         self.calls += 1
-        rest = [math.log(0.01 / (k - 1))] * (k - 1)
+        rest = math.log(0.01 / (k - 1))
+        others = range(50, 60)
         return [
-            [list(zip([id, *(i for i in range(50, 60) if i != id)], [math.log(0.98), *rest], strict=False))[:k] for id in ids]
+            [{id: math.log(0.98), **dict.fromkeys([other for other in others if other != id][: k - 1], rest)} for id in ids]
             for ids in completions
         ]
 
 
 def test_a_served_teacher_is_asked_once_a_step(tmp_path):
-    oracle = Oracle(tmp_path)
+    oracle = Oracle()
     trainer = make(tmp_path, "served", served=oracle)
     trainer._gated = True
     trainer.train()
     assert trainer.state.global_step == oracle.calls == 2
-
-
-@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_top_k_divergence_bounds_the_whole_one_and_reaches_it(beta):
-    torch.manual_seed(0)
-    p, q = torch.randn(5, 12).log_softmax(-1), torch.randn(5, 12).log_softmax(-1)
-
-    def whole():
-        if beta == 1.0:
-            return (p.exp() * (p - q)).sum(-1)
-        if beta == 0.0:
-            return (q.exp() * (q - p)).sum(-1)
-        m = (beta * q.exp() + (1 - beta) * p.exp()).log()
-        return beta * (q.exp() * (q - m)).sum(-1) + (1 - beta) * (p.exp() * (p - m)).sum(-1)
-
-    def coarse(k):
-        top, ids = q.topk(k)
-        return coarse_divergence(p.gather(-1, ids), top, beta)
-
-    previous = torch.zeros(5)
-    for k in (1, 4, 8, 11):
-        assert (coarse(k) >= previous - 1e-5).all()
-        assert (coarse(k) <= whole() + 1e-5).all()
-        previous = coarse(k)
-    assert torch.allclose(coarse(11), whole(), atol=1e-5)
-
-
-def test_a_served_teacher_that_gives_too_few_tokens_is_an_error(tmp_path):
-    trainer = make(tmp_path, "served", served=lambda prompts, completions, k: [[[(1, -0.1)]] * len(c) for c in completions])
-    trainer._gated = True
-    with pytest.raises(ValueError, match="must give 4 tokens at each of the"):
-        trainer.train()
 
 
 def test_right_padding():

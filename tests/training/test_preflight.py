@@ -12,7 +12,8 @@ from intentfold import models
 from intentfold.example import trl_row
 from intentfold.training import preflight
 from intentfold.training.preflight import PreflightError, prompt_ids
-from tests.tiny import CHATML, tiny_examples, tiny_model, tiny_tokenizer
+from intentfold.training.rollouts import oracle_folds
+from tests.tiny import CHATML, tiny_episodes, tiny_examples, tiny_model, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()
 STOP = TOKENIZER.eos_token_id
@@ -144,3 +145,26 @@ def test_the_gate_lets_only_a_better_teacher_that_stops_through():
         preflight.check_teacher([[5, 6, 9], [7, STOP]], [[0, 0, 0], [0, 0]], right)
     with pytest.raises(PreflightError, match="no rows"):
         preflight.check_teacher([], [], [])
+
+
+def whole_history(count=2):
+    return oracle_folds(tiny_episodes(count, turns=3, branches=1), "delta", None, branches=1)
+
+
+def test_the_turns_of_a_dialogue_share_its_trunk():
+    preflight.check_trunks(TOKENIZER, whole_history(), {})
+    preflight.check_trunks(TOKENIZER, [], {})
+    with pytest.raises(PreflightError, match="tiny-0:0: expected the dialogue as it is"):
+        preflight.check_trunks(TOKENIZER, oracle_folds(tiny_episodes(1), "delta", 3), {})
+    shouting = tiny_tokenizer(CHATML.replace("message['content']", "(message['content'] | upper)"))
+    with pytest.raises(PreflightError, match="tiny-0:0: expected the dialogue as it is"):
+        preflight.check_trunks(shouting, whole_history(), {})
+
+
+def test_a_tokenizer_that_joins_trunk_and_branch_is_told():
+    joining = tiny_tokenizer()
+    joining.add_tokens(["\nState"])
+    with pytest.raises(
+        PreflightError, match=r"tiny-0:0: the prompt leaves the trunk at token \d+ of \d+, '\\nState:\\n' for '\\n'"
+    ):
+        preflight.check_trunks(joining, whole_history(), {})

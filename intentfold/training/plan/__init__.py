@@ -1,0 +1,1 @@
+"""What a training run costs, from first principles: memory, tokens, FLOPs, seconds. Pure Python, no torch."""
