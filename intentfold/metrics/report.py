@@ -31,13 +31,6 @@ Protocol = Literal[
     "tracker-training", "unified re-run", "general-test", "checker", "live-assets", "state-tracking", "interactive-test",
     "standalone",
 ]  # fmt: skip
-    "general-test",
-    "checker",
-    "live-assets",
-    "state-tracking",
-    "interactive-test",
-    "standalone",
-]
 
 
 @dataclass(frozen=True, slots=True)
