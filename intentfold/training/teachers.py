@@ -92,7 +92,7 @@ class LocalTeacher:
     ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
         ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
-        rows = min(len(ours[0]), len(theirs[0]))
+        rows = min(_rows(ours[0]), _rows(theirs[0]))
         our_head = first_rows(ours[0], rows), first_rows(ours[1], rows)
         their_head = first_rows(theirs[0], rows), first_rows(theirs[1], rows)
         heads = (hidden_NH, *our_head, teacher_hidden_NH, *their_head)
@@ -162,7 +162,12 @@ def first_rows(head: Any, rows: int) -> Any:
 
     Heads are padded to round numbers; where the tokenizers agree (`check_vocabulary`), no text has those rows.
     """
-    return head if head is None or len(head) == rows else head[:rows]
+    return head if head is None or _rows(head) == rows else head[:rows]
+
+
+def _rows(head: Any) -> int:
+    """How many rows a head has when it is whole; under ZeRO-3 it is empty until it is gathered."""
+    return int(getattr(head, "ds_shape", head.shape)[0])
 
 
 def left_padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -157,10 +157,11 @@ def test_a_teacher_that_fails_stops_the_run_and_the_next_leg_ends_with_the_same_
 
 
 def test_a_teacher_that_is_killed_stops_the_run_likewise(world, teacher, whole, tmp_path):
+    """Killed in the round of step 2, of which it may still answer what it has accepted."""
     (run, preflight), out = whole, tmp_path / "run"
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(serving(ScoringServer(*teacher, fault=killed_at(preflight + 9 + 4, stack))))
-        with pytest.raises(BackendError, match=r"step 2: .*no answer after 3 tries .*Is the server up\?.*checkpoint-1$"):
+        with pytest.raises(BackendError, match=r"step ([23]): .*no answer after 3 tries .*Is the server up\?.*checkpoint-[12]$"):
             train(taught(world, out, url))
     with serving(ScoringServer(*teacher)) as url:
         train(taught(world, out, url))
@@ -243,16 +244,16 @@ def test_a_full_disk_ends_the_run_and_with_room_it_goes_on(world, tmp_path, monk
 
 
 def test_a_disk_that_is_really_full(world, tmp_path):
-    """A file system of half a checkpoint: what the writers themselves do."""
+    """A file system of one checkpoint and a half: what the writers themselves do."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip("no right to mount a small file system here")
     try:
-        with pytest.raises(SaveError, match=r"disk/run: could not save .* MiB are free there.*the run starts anew"):
+        with pytest.raises(SaveError, match=r"disk/run: could not save .* MiB are free there.*goes on from .*checkpoint-1$"):
             script("train/sft.py").main(sft(world, disk / "run", "--steps", "2", "--save_steps", "1"))
-        assert last_checkpoint(disk / "run") is None
+        assert last_checkpoint(disk / "run") == disk / "run" / "checkpoint-1"
         assert not (disk / "run" / "metrics.json").exists()
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -281,7 +282,7 @@ def test_sigterm_in_the_middle_of_a_save_leaves_what_goes_on_to_the_same_adapter
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr[-3000:]
     assert "ended by SIGTERM; start the same command again, and the run goes on from" in done.stderr
-    assert done.stderr.strip().endswith("checkpoint-2")
+    assert "goes on from " + str(tmp_path / "run" / "checkpoint-2") in done.stderr
     assert (tmp_path / "run" / "checkpoint-4" / "optimizer.pt").exists()
     assert last_checkpoint(tmp_path / "run") == tmp_path / "run" / "checkpoint-2"
     run_whole("train/sft.py", arguments)
