@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -76,13 +76,17 @@ def check_names(what: str, names: Iterable[str], reserved: Iterable[str] = ()) -
 
 
 def check_same_run(folder: Path, arguments: Any, free: tuple[str, ...] = ()) -> None:
-    """Raise `ValueError` naming the fields where `folder` was made with other arguments (those in `free` may differ)."""
+    """Raise `ValueError` naming the fields where `folder` was made with other arguments (those in `free` may differ).
+
+    A field that the record lacks is younger than the run, which did what the field's default says.
+    """
     recorded = folder / "config.yaml"
     if not recorded.exists():
         return
     before, now = yaml.safe_load(recorded.read_text(encoding="utf-8")), plain(arguments)
     if not isinstance(before, dict):
         raise ValueError(f"{recorded}: expected the arguments of a run, got {str(before)[:40]!r}")
+    before = {**_defaults(arguments), **before}
     changed = [f"{n} was {before.get(n)!r}, is {now.get(n)!r}" for n in sorted(before | now) if before.get(n) != now.get(n)]
     changed = [change for change in changed if change.split(" ")[0] not in free]
     if changed:
@@ -91,7 +95,17 @@ def check_same_run(folder: Path, arguments: Any, free: tuple[str, ...] = ()) -> 
 
 def plain(arguments: Any) -> dict[str, Any]:
     """A dataclass of arguments as plain data, as it is recorded."""
-    return json.loads(json.dumps(asdict(arguments), default=str))
+    return _plain(asdict(arguments))
+
+
+def _defaults(arguments: Any) -> dict[str, Any]:
+    found = {one.name: one.default for one in fields(arguments) if one.default is not MISSING}
+    found |= {one.name: one.default_factory() for one in fields(arguments) if one.default_factory is not MISSING}
+    return _plain({name: asdict(value) if is_dataclass(value) else value for name, value in found.items()})  # type: ignore[arg-type]
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return json.loads(json.dumps(values, default=str))
 
 
 def record_run(folder: Path, arguments: Any) -> None:
