@@ -83,7 +83,7 @@ class Arguments(InProcessOptions):
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     for what, model in {"agent": args.agent, **{f"arms.{arm}": model for arm, model in args.arms.items()}}.items():
-        if model is not None and (missing := model.missing(None if what == "agent" else args.codec)):
+        if model is not None and (missing := model.missing(None if what == "agent" else args.codec, args.window or None)):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)

@@ -93,7 +93,7 @@ def main(argv: list[str] | None = None) -> None:
     roles = {"agent": args.agent, "summariser": args.summariser, **{f"trackers.{t}": m for t, m in args.trackers.items()}}
     for what, model in roles.items():
         codec = args.codecs.get(what.removeprefix("trackers."), "delta") if "." in what else None
-        if model is not None and (missing := model.missing(codec)):
+        if model is not None and (missing := model.missing(codec, args.window or None)):
             raise SystemExit(f"{what}: {missing}")
     check_same_run(args.out, args)
     record_run(args.out, args)

@@ -85,6 +85,8 @@ class TokenScorer:
         api_key_variable: str | None = None,
     ) -> None:
         self.endpoints, self.model, self.in_flight = [url.rstrip("/") for url in endpoints], model, in_flight
+        if api_key_variable and not os.environ.get(api_key_variable):
+            raise BackendError(f"the environment variable {api_key_variable} is not set")
         key = os.environ[api_key_variable] if api_key_variable else "none"
         self._client: dict[str, Any] = {"api_key": key, "max_retries": retries, "timeout": timeout}
 

@@ -126,7 +126,8 @@ class RolloutArguments(WeightedArguments):
         branches: of a tracker, other turns that the user might have taken, sampled beside each turn (the traces' style.branches)
         outcome_weights: weights of a row by what its sample leads to: `exact` (the right state, or verdict), else
             `wrong`; where `passed` or `failed` is named, a tracker's wrong rows are told apart by whether the state executor
-            still earns full credit at the episode's end when every later turn is folded right. 1 where not named
+            still earns full credit at the episode's end when every later turn is folded right (never those of `branches`,
+            behind which no end stands: they are `wrong`). 1 where not named
         own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
         own_state_share_start: the same in the first step, from where it goes linearly to `own_state_share` in the last;
             constant by default
@@ -214,7 +215,8 @@ class Served:
         top_k: the teacher's likeliest tokens at each place that it is asked for (vLLM: --max-logprobs)
         loss: `divergence` (see beta) between the distributions over those, the sampled token and "any other", or the clipped
             `policy_gradient` of the sampled tokens, whose advantage is the teacher's log-probability less the student's
-        clip: of the policy gradient, the importance ratio is held within 1 - clip and 1 + clip
+        clip: of the policy gradient, the importance ratio is held within 1 - clip and 1 + clip (every step samples anew here, so
+            that the ratio is 1 and nothing is clipped)
         tolerance: what log-probabilities of the same tokens may differ by (nats): 1e-3 for float32; bfloat16 and fp8 need more
     """
 

@@ -30,7 +30,15 @@ from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
 from intentfold.training.segments import segmentable
-from intentfold.training.teachers import TEACHER, LocalTeacher, Teacher, TeacherPrompt, left_padded, right_padded
+from intentfold.training.teachers import (
+    TEACHER,
+    LocalTeacher,
+    Teacher,
+    TeacherPrompt,
+    answer_ids,
+    left_padded,
+    right_padded,
+)
 from intentfold.training.tree_decoding import TreeDecoder, body
 from intentfold.training.weighting import EVEN, OPERATIONS, Weighting, mean_one
 
@@ -200,8 +208,7 @@ class OnPolicyTrainer(DistillationTrainer):
         return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
 
     def _answer(self, asked: Asked) -> list[int]:
-        """The right answer as ids, the stop token last."""
-        return [*self._tokenizer(asked.completion(), add_special_tokens=False)["input_ids"], self.eos_token_ids[0]]
+        return answer_ids(self._tokenizer, asked)
 
     # Loss
 

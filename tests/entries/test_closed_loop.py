@@ -15,8 +15,12 @@ import pytest
 import yaml
 
 from intentfold.metrics.report import METRICS
+from intentfold.prompts.stamp import Stamp, StampError, write_stamp
+from intentfold.prompts.templates import template_hash
+from intentfold.prompts.tracker import WINDOW
 from intentfold.records import write_jsonl
 from tests.episodes import house, small_house
+from tests.tiny import script
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "eval" / "closed_loop.py"
@@ -142,3 +146,19 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path) -> None:
         assert len(keys) == len(set(keys))
         outcomes[name] = ((folder / "run" / "results.json").read_bytes(), sorted(keys))
     assert outcomes["whole"] == outcomes["killed"]
+
+
+@pytest.mark.parametrize("path", ["eval/closed_loop.py", "eval/conditions.py"])
+@pytest.mark.parametrize(("trained", "window", "what"), [(WINDOW, 0, "the whole history"), (None, 3, "a window")])
+def test_a_tracker_trained_on_another_view_is_refused_before_any_work(tmp_path, path, trained, window, what) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    for folder, name in ((tmp_path, "config.json"), (adapter, "adapter_config.json")):
+        (folder / name).write_text("{}")
+    write_stamp(adapter, Stamp("tracker", template_hash("delta", trained)))
+    models = json.dumps({"small": {"base": str(tmp_path), "adapter": str(adapter)}})
+    flags = [f"--episodes={tmp_path}/none.jsonl", f"--out={tmp_path}/out", f"--window={window}"]
+    flags.append(f"--{'arms' if 'closed' in path else 'trackers'}={models}")
+    with pytest.raises(StampError, match=f"asked as a tracker with codec delta, {what}"):
+        script(path).main(flags)
+    assert not (tmp_path / "out").exists()

@@ -189,6 +189,9 @@ def test_the_key_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("TEACHER_KEY", "secret")
     assert scorer("http://h/v1", api_key_variable="TEACHER_KEY")._client["api_key"] == "secret"
     assert "secret" not in json.dumps(scorer("http://h/v1").endpoints)
+    monkeypatch.delenv("TEACHER_KEY")
+    with pytest.raises(BackendError, match="the environment variable TEACHER_KEY is not set"):
+        scorer("http://h/v1", api_key_variable="TEACHER_KEY")
 
 
 def test_detokenize_stands_beside_the_api():

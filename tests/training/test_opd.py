@@ -335,6 +335,14 @@ def test_a_sample_is_on_track_up_to_its_first_error(said, right, kept):
     assert on_track(said, right) == kept
 
 
+def test_right_answers_end_as_the_tokenizer_ends_them(tmp_path):
+    """Not with the first of several stop tokens that the model declares: the chat template ends a turn with its tokenizer's."""
+    trainer = make(tmp_path, "base")
+    own = trainer._tokenizer.eos_token_id
+    trainer.eos_token_ids = [own + 1, own]
+    assert [trainer._answer(fold)[-1] for fold in GATE[:3]] == [own] * 3
+
+
 def test_the_loss_may_end_at_the_first_error(tmp_path, monkeypatch):
     rows = [{"episode": e, "turn": 0, "branch": 0} for e in range(6)]
     kept = {}

@@ -13,7 +13,7 @@ import yaml
 
 from intentfold.config import parse, plain
 from intentfold.training.plan.cost import Rows, Run, exchanged, memory, parts
-from intentfold.training.plan.dry_run import of_thinking
+from intentfold.training.plan.dry_run import of_opd, of_thinking
 from intentfold.training.plan.machine import Device, Launch, launch_of_environment, launch_of_file
 from intentfold.training.plan.shape import KNOWN, Shape, ShapeError, read, shape_of
 from intentfold.training.plan.tables import TABLES, with_tables
@@ -91,6 +91,30 @@ def test_memory_and_what_ranks_share() -> None:
     # A ring of two sends and takes half of the float32 gradients twice; shared weights once a pass forward and back.
     assert exchanged(RUN, Launch("ddp", 2)) == 2 * 0.5 * 224
     assert exchanged(RUN, Launch("zero3", 2)) == 2 * 0.5 * 224 + 2 * 0.5 * 348 * 2
+
+
+def test_beside_a_served_teacher_logits_are_whole() -> None:
+    served, large = replace(RUN, samples=True), replace(TOY, vocab=20_000_000)
+    taught = replace(served, teacher=TOY)
+    # 2 rows of 4 tokens, 20 million float32 each, three times; TRL's two tiles are of 4,096 x 32,768.
+    assert memory(replace(served, student=large), ONE)["logits"] == 2 * 4 * 20_000_000 * 4 * 3
+    assert memory(replace(taught, student=large), ONE)["logits"] == 2 * 4096 * 32_768 * 4
+    back, again = (parts(run, DEVICE, ONE)[-1].flops for run in (served, taught))
+    assert again - back == 2 * 8 * 40  # a tile's logits are computed once more
+
+
+def test_a_teacher_reads_its_worked_examples_too(tmp_path: Path) -> None:
+    tiny_traces(tmp_path)
+    arguments = {
+        "base": tmp_path / "Qwen3.5-2B",
+        "out": tmp_path / "out",
+        "init_adapter": tmp_path,
+        "traces": tmp_path,
+        "steps": 1,
+    }
+    bare, shown = (of_opd(script("train/opd.py").Arguments(**arguments, worked_examples=n)).run.rows for n in (0, 2))
+    assert shown.teacher_prompt == pytest.approx(3 * bare.teacher_prompt + 2 * bare.completion)
+    assert shown.prompt == bare.prompt
 
 
 def test_launches_of_the_shipped_configs() -> None:

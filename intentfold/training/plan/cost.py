@@ -92,11 +92,16 @@ def memory(run: Run, launch: Launch) -> dict[str, float]:
     tokens = run.micro_batch * run.max_length
     held["activations"] = activations(shape, tokens, each, run.checkpointing)
     said = run.micro_batch * run.rows.longest_completion * shape.vocab * 4
-    held["logits"] = min(said * 3, 2.0 * TILE) if not launch.cpu or run.samples else said * 3
+    held["logits"] = min(said * 3, 2.0 * TILE) if _tiled(run, launch) else said * 3
     if run.samples:
         rows = run.rows_per_step // share
         held["KV cache"] = float(shape.cache(rows * run.max_length, rows, each))
     return held
+
+
+def _tiled(run: Run, launch: Launch) -> bool:
+    """Whether logits are there a tile at a time, and computed twice: not in SFT on a CPU, nor beside a served teacher."""
+    return run.teacher is not None if run.samples else not launch.cpu
 
 
 def activations(shape: Shape, tokens: int, each: int, checkpointing: bool) -> float:
@@ -134,8 +139,7 @@ def parts(run: Run, device: Device, launch: Launch) -> list[Part]:
     found.append(_part("student forward", ours, 0.0, passes * _kernels(run, shape), run.dtype, device, launch.ranks))
     back = 2 * tokens * shape.active + 4 * tokens * run.trained + 2 * shape.mixing(int(tokens), rows.row / 2)
     again = forward if run.checkpointing else 0.0
-    tiled = 2 if run.samples or not launch.cpu else 1
-    back += again + tiled * 2 * said * shape.head
+    back += again + (2 if _tiled(run, launch) else 1) * 2 * said * shape.head
     kernels = passes * _kernels(run, shape) * (3 if run.checkpointing else 2)
     found.append(_part("student backward", back, 0.0, kernels, run.dtype, device, launch.ranks))
     if launch.ranks > 1:

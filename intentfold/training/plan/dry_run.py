@@ -28,7 +28,7 @@ BYTES_A_TOKEN = 4.0  # assumed where the base's tokenizer is not there
 
 @dataclass(frozen=True, kw_only=True)
 class Teaching:
-    """On-policy distillation: who teaches, whether its prompt holds the right answer, and how long a completion may get.
+    """On-policy distillation: who teaches, what its prompt holds (the right answer, `worked` examples), the longest completion.
 
     `model` is the folder (or known name) of a teacher with weights of its own; None for the student's own base, whose frozen
     adapter `adapter` says is held beside the trained one. A `served` one is on other devices, and none of its cost is here.
@@ -38,6 +38,7 @@ class Teaching:
     adapter: bool
     privileged: bool
     max_completion: int
+    worked: int = 0
     served: bool = False
 
 
@@ -98,6 +99,7 @@ def of_opd(args: Any) -> Plan:
         adapter=args.teacher == "adapter",
         privileged=args.teacher_sees == "privileged",
         max_completion=args.max_completion,
+        worked=args.worked_examples,
         served=args.teacher == "served",
     )
     return plan(args, shown, teaching)
@@ -166,11 +168,12 @@ def lengths(args: TrainArguments, shown: Sequence[Example], teaching: Teaching |
     prompts = [count("\n".join(one["content"] for one in to_messages(example.messages))) for example in shown]
     told = [count("\n".join(one["content"] for one in to_messages(example.privileged))) for example in shown]
     said = [count(_written(example)) + 1 for example in shown]
+    completion, teacher_prompt = sum(said) / len(shown), sum(told if teaching and teaching.privileged else prompts) / len(shown)
     rows = Rows(
         prompt=sum(prompts) / len(shown),
-        completion=sum(said) / len(shown),
+        completion=completion,
         longest_completion=float(min(max(said), longest) if teaching else max(said)),
-        teacher_prompt=sum(told if teaching and teaching.privileged else prompts) / len(shown),
+        teacher_prompt=teacher_prompt + (teaching.worked if teaching else 0) * (teacher_prompt + completion),
     )
     return rows, f"{len(shown)} rows, {counted}, the chat template's own tokens and what rows share left out"
 
