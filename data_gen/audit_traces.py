@@ -121,7 +121,9 @@ def main(argv: list[str] | None = None) -> None:
     shown = sample[: args.page_turns]
     for path in args.judgements:
         people = read_judgements(path, name, [f"{episode.id}:{t}" for episode, t in shown])
-        assessed[f"{path.stem} ({people.judge or 'unnamed'})"] = list(people.judgements)
+        who = f"{path.stem} ({people.judge or 'unnamed'})"
+        others = sum(one == who or one.startswith(f"{who}, ") for one in assessed)  # the page saves under one name
+        assessed[f"{who}, {others + 1}" if others else who] = list(people.judgements)
     write_jsonl(args.out / "findings.jsonl", findings)
     write_text(args.out / "page.html", audit_page(name, [case(episode, t) for episode, t in shown]))
     usage = bill([ledger.used], args.serving.prices)

@@ -21,7 +21,7 @@ class Arguments:
 
     Args:
         build: folder of a build
-        page: the page's file; traces.html in the build's folder where it is not given
+        page: the page's file, a name that ends in .html; traces.html in the build's folder where it is not given
         splits: which of the build's files
         most: at most so many episodes, drawn by their ids' hashes where there are more
     """
@@ -34,6 +34,8 @@ class Arguments:
     def __post_init__(self) -> None:
         if self.most < 1:
             raise ValueError(f"most must be at least 1, got {self.most}")
+        if self.page is not None and (self.page.suffix != ".html" or self.page.is_dir()):
+            raise ValueError(f"page: expected a file that ends in .html, got {self.page}")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -44,10 +46,10 @@ def main(argv: list[str] | None = None) -> None:
         raise SystemExit(f"{args.build}: no episodes in {', '.join(args.splits)}")
     kept = {episode.id for episode in sorted(episodes, key=lambda one: content_hash(one.id))[: args.most]}
     shown = [episode for episode in episodes if episode.id in kept]
-    out = args.page or args.build / "traces.html"
+    page = args.page or args.build / "traces.html"
     some = f"{len(shown)} of {len(episodes)} episodes" if len(shown) < len(episodes) else f"{len(shown)} episodes"
-    write_text(out, trace_page(f"Traces of {args.build.name}: {some}", shown))
-    print(f"{out}: {some}, {out.stat().st_size / 2**20:.1f} MiB")
+    write_text(page, trace_page(f"Traces of {args.build.name}: {some}", shown))
+    print(f"{page}: {some}, {page.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from intentfold.construct.schedule import Step
 from intentfold.construct.wording import Bank, say
 from intentfold.intent import Edit, IntentItem, IntentState, fold, normalise, slot_text
-from intentfold.runtime.executor import evaluate
+from intentfold.runtime.executor import evaluate, parse_value
 from intentfold.task import Goal
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -290,12 +290,10 @@ def conclusion_value(entry: dict, values: dict[str, str]) -> str | None:
     """The conclusion's value for these slot values; None where its arithmetic does not apply to them."""
     if "template" in entry:
         return re.sub(r"\{([^{}]+)\}", lambda match: values[match[1]], entry["template"])
-    numbers = {slot: value.replace(",", "") for slot, value in values.items()}
-    if not all(re.fullmatch(r"-?\d+(\.\d+)?", number) for number in numbers.values()):
-        return None
     try:
+        numbers = {slot: str(parse_value("number", value)) for slot, value in values.items()}
         return evaluate(re.sub(r"\{([^{}]+)\}", lambda match: numbers[match[1]], entry["expression"]))
-    except ZeroDivisionError:
+    except (ValueError, ZeroDivisionError):  # no number, or none that can be divided by
         return None
 
 

@@ -10,6 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -143,7 +144,7 @@ class Delivery:
         known = {product["product_id"]: product for product in self._show_store(store_id)["products"]}
         if not address.strip():
             raise Refused("an order needs an address")
-        if delivery_time and not re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", delivery_time):
+        if delivery_time and not _is_time(delivery_time):
             raise Refused(f"delivery_time must be YYYY-MM-DD HH:MM:SS or empty, got {delivery_time!r}")
         if delivery_time and delivery_time < self.time:
             raise Refused(f"delivery_time {delivery_time} has passed, it is {self.time}")
@@ -179,9 +180,17 @@ def _new_id(number: int) -> str:
     return f"NEW{number:02}"
 
 
+def _is_time(text: str) -> bool:
+    try:
+        return bool(re.fullmatch(r"[0-9-]{10} [0-9:]{8}", text)) and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
 def _listed(products: str) -> list[Any]:
     try:
         found = json.loads(products)
+        json.dumps(found, ensure_ascii=False).encode("utf-8")  # an escaped lone surrogate is no text
     except (ValueError, RecursionError):
         raise Refused("products must be a JSON list") from None
     if not isinstance(found, list) or not found:

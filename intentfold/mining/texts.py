@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,14 @@ def read_texts(name: str, path: Path) -> Iterator[Text]:
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
     expect_file(path, "records, or a benchmark's folder")
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
+        csv.field_size_limit(sys.maxsize)  # a text may be longer than the 131,072 characters that are the default
+        with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            for row in reader:
-                yield f"{path}:{reader.line_num}", row
+            try:
+                for row in reader:
+                    yield f"{path}:{reader.line_num}", row
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise SourceError(f"{path}: not readable after line {reader.line_num}: {error}") from None
     elif path.suffix == ".json":
         yield from ((f"{path}: record {n}", record) for n, record in enumerate(read_list(path, "records, a JSON list")))
     elif path.name.endswith((".jsonl", ".jsonl.gz")):
@@ -69,21 +74,41 @@ def _of_record(name: str, where: str, record: Any) -> Iterator[Text]:
 
 def _parts(record: Any) -> Iterator[str]:
     match record:
-        case {"turns": list(turns), "task": dict()}:
+        case {"turns": list(turns), "task": dict()} if all(map(_is_turn, turns)):
             # A trace: what its user says, on the branches too. Its states and the task's own fields follow from those.
             for turn in turns:
                 yield turn["user"]
                 yield from (branch["user"] for branch in turn.get("branches", ()))
-        case {"messages": list(messages), "completion": str(completion), "provenance": dict()}:
+        case {"messages": list(messages), "completion": str(completion), "provenance": dict()} if all(map(_is_message, messages)):
             # An example: the lines of its prompt without the names before them, and what should be written.
             for message in messages:
                 if message["role"] == "user":
                     yield from (_SPEAKER.sub("", line) for line in message["content"].split("\n"))
             yield completion
         case {"messages": list(messages)} | {"dialogue": list(messages)}:
-            yield from (text for message in messages for text in _leaves(message.get("content")))
+            yield from (text for message in messages for text in _leaves(_content(message)))
         case _:
             yield from _leaves(record)
+
+
+def _is_turn(turn: Any) -> bool:
+    match turn:
+        case {"user": str(), **rest}:
+            branches = rest.get("branches", [])
+            return isinstance(branches, list) and all(_is_turn(branch) for branch in branches)
+    return False
+
+
+def _is_message(message: Any) -> bool:
+    match message:
+        case {"role": str(), "content": str()}:
+            return True
+    return False
+
+
+def _content(message: Any) -> Any:
+    """What a message says; all of it where it is of another shape."""
+    return message["content"] if isinstance(message, Mapping) and "content" in message else message
 
 
 def _leaves(data: Any) -> Iterator[str]:

@@ -24,8 +24,8 @@ from sqlglot import exp
 from intentfold.intent import IntentItem, normalise
 from intentfold.task import SourceTask
 
-_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(\D|$))", re.ASCII)
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = " .,;:!?\"'`"
 

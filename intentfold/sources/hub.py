@@ -29,6 +29,8 @@ def from_hub(name: str, address: str, folder: Path | None = None) -> Path:
     Raises `SourceError` where the data cannot be had.
     """
     id, _, revision = address.removeprefix(PREFIX).rpartition("@") if "@" in address else (address.removeprefix(PREFIX), "", None)
+    if not id or revision == "":
+        raise SourceError(f"expected {PREFIX}ORG/DATASET or {PREFIX}ORG/DATASET@REVISION, got {address!r}")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "intentfold" / address.replace("/", "--")
     folder = (cache if folder is None else folder) / name
     if not (folder / "fetched").exists():

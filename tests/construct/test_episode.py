@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from intentfold.construct.episode import Style, build_episode
+from intentfold.construct.simulator import conclusion_value
 from intentfold.construct.stale import Unbuildable, as_items
 from intentfold.graders import grade
 from intentfold.intent import IntentState, canonical, fold
@@ -131,6 +132,24 @@ def test_conclusions_are_stated_and_invalidated() -> None:
             before = now
     assert stated > 5
     assert fallen > 5
+
+
+@pytest.mark.parametrize(
+    ("value", "concluded"),
+    [
+        ("7", "14"),
+        ("07", "14"),
+        ("-2.5", "-5"),
+        ("1,200", "2400"),
+        ("١٢", None),
+        ("1_0", None),
+        ("1e5", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_a_conclusion_is_drawn_from_any_value_that_a_model_may_propose(value: str, concluded: str | None) -> None:
+    entry = {"slot": "total", "depends_on": ["a", "b"], "expression": "{a} * {b}"}
+    assert conclusion_value(entry, {"a": value, "b": "2"}) == concluded
 
 
 def test_the_same_arguments_give_the_same_episode_and_it_survives_json() -> None:

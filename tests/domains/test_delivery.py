@@ -83,6 +83,10 @@ def test_an_order_is_priced_by_code_paid_and_cancelled(service: Service) -> None
         ({"address": " "}, "needs an address"),
         ({"delivery_time": "noon"}, "must be YYYY-MM-DD"),
         ({"delivery_time": "2025-06-21 11:00:00"}, "has passed"),
+        ({"delivery_time": "2025-13-41 25:61:61"}, "must be YYYY-MM-DD"),
+        ({"delivery_time": "２０２６-01-01 00:00:00"}, "must be YYYY-MM-DD"),
+        # JSON within JSON: what spells half of a character could be written into no journal and no request.
+        ({"products": '[{"product_id": "p1", "quantity": 1, "attributes": "\\ud800"}]'}, "products must be a JSON list"),
     ],
 )
 def test_what_cannot_be_done_is_told_and_changes_nothing(changes: dict[str, Any], error: str, service: Service) -> None:

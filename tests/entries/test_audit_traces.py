@@ -83,6 +83,21 @@ def test_auditors_stand_side_by_side(episodes: tuple[Path, list[Episode]], tmp_p
         audit(path, tmp_path, *flags, "--judgements", f"[{tmp_path / 'mine.json'}]")
 
 
+def test_what_two_people_saved_under_one_name_both_counts(episodes: tuple[Path, list[Episode]], tmp_path: Path) -> None:
+    path, _ = episodes
+    first = audit(path, tmp_path)
+    turn = json.loads((tmp_path / "findings.jsonl").read_text().splitlines()[0])["turn"]
+    files = []
+    for person, passes in (("one", True), ("two", False)):
+        said = [{"id": turn, "fidelity": passes, "coherence": passes, "note": ""}]
+        files.append(tmp_path / person / "judgements.json")
+        files[-1].parent.mkdir()
+        files[-1].write_text(json.dumps({"version": 1, "sample": first["sample"], "judge": "", "judgements": said}))
+    report = audit(path, tmp_path, "--judgements", f"[{files[0]}, {files[1]}]")
+    means = {who: found["fidelity"]["passed"]["mean"] for who, found in report["auditors"].items() if who != "scripted"}
+    assert means == {"judgements (unnamed)": 1.0, "judgements (unnamed), 2": 0.0}
+
+
 def test_a_share_below_the_bar_is_an_exit_code(episodes: tuple[Path, list[Episode]], tmp_path: Path) -> None:
     path, _ = episodes
     lines = [line.replace("economy", "steerage") for line in path.read_text().splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from intentfold.construct.build import Plan, Source
+from intentfold.records import canonical_json, to_json, write_text
 from tests.entries.test_data_gen import ROOT, digests, environment, run
+from tests.tiny import script
 
 FAMILIES = '{"tools": 100, "sql": 40, "text": 60}'
 WHAT = ("--families", FAMILIES, "--seed", 3)
@@ -58,6 +62,22 @@ def test_a_part_that_is_missing_or_another_build_is_named(parts: list[Path], tmp
     foreign = merged([*parts[:2], other], tmp_path / "foreign")
     assert foreign.returncode != 0
     assert f"{other}/plan.json says" in foreign.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("versions.json", None), ("versions.json", "{}"), ("versions.json", "[1]"), ("plan.json", "{")]
+)
+def test_a_part_whose_record_is_damaged_is_named(tmp_path: Path, name: str, text: str | None) -> None:
+    damaged = tmp_path / "damaged"
+    write_text(damaged / "plan.json", canonical_json(to_json(Plan((Source("tools", 4),), (1,), 0))))
+    write_text(damaged / "versions.json", '{"revision": "r"}')
+    if text is None:
+        (damaged / name).unlink()
+    else:
+        write_text(damaged / name, text)
+    with pytest.raises(SystemExit, match=re.escape(f"{damaged / name}: ")):
+        script("data_gen/merge_traces.py").main(["--parts", json.dumps([str(damaged)]), "--out", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("part", ["0/3", "4/3", "1", "x/2"])

@@ -104,5 +104,16 @@ def test_the_page_of_a_build(tmp_path) -> None:
     view.main(["--build", str(tmp_path), "--most", "2", "--splits", "[train]", "--page", str(tmp_path / "two.html")])
     text = (tmp_path / "two.html").read_text()
     assert "2 of 3 episodes" in text and text.count('"id":"') == 2
+    view.main(["--build", str(tmp_path), "--splits", "[test]", "--page", str(tmp_path / "two.html")])
+    assert "1 episodes" in (tmp_path / "two.html").read_text()
     with pytest.raises(SystemExit, match="no episodes"):
         view.main(["--build", str(tmp_path / "none")])
+
+
+def test_the_page_takes_no_other_files_place(tmp_path, capsys) -> None:
+    write_jsonl(tmp_path / "train.jsonl", [house("a")])
+    before = (tmp_path / "train.jsonl").read_bytes()
+    with pytest.raises(SystemExit):
+        script("data_gen/view_traces.py").main(["--build", str(tmp_path), "--page", str(tmp_path / "train.jsonl")])
+    assert "page: expected a file that ends in .html" in capsys.readouterr().err
+    assert (tmp_path / "train.jsonl").read_bytes() == before

@@ -120,6 +120,35 @@ def test_csv_json_and_what_cannot_be_read(tmp_path) -> None:
         list(read_texts("nothing", tmp_path))
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"turns": ["Words."], "task": {}},
+        {"turns": [{"said": "Words."}], "task": {}},
+        {"turns": [{"user": "Words.", "branches": None}], "task": {}},
+        {"turns": [{"user": "Words.", "branches": [5]}], "task": {}},
+        {"messages": ["Words."]},
+        {"messages": [{"text": "Words."}]},
+        {"messages": [{"content": "Words."}], "completion": "", "provenance": {}},
+        {"messages": [{"role": "user", "content": [{"text": "Words."}]}], "completion": "", "provenance": {}},
+    ],
+)
+def test_records_that_only_begin_like_a_known_kind_are_read_as_any_record(record, tmp_path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    [whole, *_] = read_texts("a", tmp_path / "a.jsonl")
+    assert "Words." in whole.words
+
+
+def test_a_csv_is_read_whatever_its_length_and_refused_by_name(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffid,text\n7," + "word " * 40000 + "\n")
+    [whole, *_] = read_texts("a", path)
+    assert whole.id == "7" and whole.words.split().count("word") == 40000
+    path.write_bytes(b"text\n\xff\n")
+    with pytest.raises(SourceError, match=re.escape(f"{path}: not readable after line")):
+        list(read_texts("a", path))
+
+
 def _touched(path):
     path.touch()
     return path

@@ -277,6 +277,8 @@ def test_evaluate_takes_plain_arithmetic_only(expression: str) -> None:
 def test_unknown_types_are_named() -> None:
     with pytest.raises(ValueError, match="date"):
         parse_value("date", "May 12")
+    with pytest.raises(ValueError, match="expected a value of type integer"):
+        parse_value("integer", "١٢")  # Arabic digits, which `int` would read
 
 
 @given(st.sampled_from([FLIGHT, BOOKS, SHOP, PLACE, FILTER]), st.data())

@@ -53,6 +53,12 @@ def test_a_split_that_is_not_there_is_named(hub) -> None:
         load("gsm8k", f"hub:{hub}")
 
 
+@pytest.mark.parametrize("address", ["hub:", "hub:@v1", "hub:nobody/nothing@"])
+def test_an_address_without_its_parts_is_refused(address, tmp_path) -> None:
+    with pytest.raises(SourceError, match="expected hub:ORG/DATASET"):
+        from_hub("gsm8k", address, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["gsm8k", "bfcl"])
 def test_without_a_network_the_error_names_the_folder_to_give(name, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
