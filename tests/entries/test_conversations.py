@@ -218,7 +218,7 @@ def test_a_tracker_shows_the_state_after_every_turn(tmp_path, capsys, monkeypatc
     out = imported(tmp_path, *map(json.dumps, LINES))
     heard = Heard()
     monkeypatch.setattr(Backends, "make", lambda self, model, *rest: heard)
-    monkeypatch.setattr(Model, "missing", lambda self, codec=None: "")
+    monkeypatch.setattr(Model, "missing", lambda self, codec=None, window=3: "")
     flags = ["--conversations", str(out / "conversations.jsonl"), "--out", str(tmp_path / "run"), "--tracker", '{"base": "b"}']
     main = script("eval/track_conversations.py").main
     main(flags)
