@@ -120,7 +120,7 @@ def roles(*names: str) -> dict[str, object]:
 def played(monkeypatch):
     def play(fails=lambda role, said: False):
         monkeypatch.setattr(Backends, "make", lambda self, model, *_: Played(model.base, fails))
-        monkeypatch.setattr(Model, "missing", lambda self, codec=None: "")
+        monkeypatch.setattr(Model, "missing", lambda self, codec=None, window=3: "")
 
     return play
 
@@ -157,7 +157,7 @@ def numbered(count: int):
 
 
 def test_a_judge_that_fails_on_a_twentieth_leaves_those_ungraded_and_the_rest_unchanged(main, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(Model, "missing", lambda self, codec=None: "")
+    monkeypatch.setattr(Model, "missing", lambda self, codec=None, window=3: "")
     make, asked = Backends.make, Counter()
 
     class Judge:
