@@ -4,6 +4,7 @@
 # make scale              trackers cut to fewer layers against the whole one; rows in runs/scale/results.json
 # make gold DATA=path     every reference answer against its own grader; counts under runs/gold
 # make bench-opd          on-policy distillation of whole dialogues beside TRL's two trainers; rows in runs/bench-opd/results.json
+# make install-ray       Ray, for builds over many machines and the test of one
 # make install-vllm       vLLM for CPUs in an environment of its own (.venv-vllm); scripts/serve_vllm.sh starts it
 # make thinking           a small agent learns to think its way through drifting dialogues; table and report under runs/thinking
 # make test               lint, types, tests
@@ -15,14 +16,18 @@ MODEL := models/smollm2-135m-instruct
 
 RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
-.PHONY: install install-vllm model demo demo-checker thinking recovery scale bench-opd gold test lint clean
+.PHONY: install install-ray install-vllm model demo demo-checker thinking recovery scale bench-opd gold test lint clean
 
 install: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,ray,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
 	touch $@
+
+# A large wheel that one test and builds over many machines need.
+install-ray: install
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
 
 # Its pins do not agree with ours. pip brings a torchvision for CUDA, with which serving dies.
 install-vllm: .venv-vllm/installed

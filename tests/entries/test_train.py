@@ -413,8 +413,12 @@ def run_whole(path: str, arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("path", "arguments"),
-    [("train/sft.py", sft), ("train/opd.py", scheduled), ("train/opd.py", opd_checker), ("train/thinking.py", thinking)],
-    ids=["sft", "opd", "checker", "thinking"],
+    [
+        pytest.param("train/sft.py", sft, id="sft"),
+        pytest.param("train/opd.py", scheduled, id="opd"),
+        pytest.param("train/opd.py", opd_checker, id="checker", marks=pytest.mark.slow),
+        pytest.param("train/thinking.py", thinking, id="thinking", marks=pytest.mark.slow),
+    ],
 )
 def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path, arguments):
     more = ["--steps", "12", "--save_steps", "2", "--learning_rate", "0.01", "--schedule", "cosine"]
