@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from intentfold.config import parse, record_run
+from intentfold.config import check_same_run, parse, record_run
 from intentfold.metrics.document import Block, Heading, Table, Text
 from intentfold.metrics.page import write_document
 from intentfold.mining.contamination import Bounds, EvaluationIndex, Hit
@@ -47,6 +47,7 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
+    check_same_run(args.out, args)
     record_run(args.out, args)
     index = EvaluationIndex((text for name, path in args.evaluation.items() for text in read_texts(name, path)), args.bounds)
     if silent := [name for name in args.evaluation if not any(text.source == name for text in index.texts)]:

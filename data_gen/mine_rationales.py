@@ -33,6 +33,8 @@ from intentfold.runtime.episodes import spread
 from intentfold.runtime.journal import Journal, JournaledBackend, journaled_grade
 from intentfold.trace import Episode
 
+OF_ROLE = {"told": ("agent", ["drift", "clean"]), "codec": ("tracker", "delta"), "window": ("tracker", WINDOW)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(InProcessOptions):
@@ -83,6 +85,9 @@ class Arguments(InProcessOptions):
             raise ValueError("samples, shown: the scripted teacher has one draft and knows the answer; leave them")
         if self.teacher is not None and self.samples > 1 and not self.teacher.temperature:
             raise ValueError("samples: a teacher without a temperature writes the same each time; expected 1")
+        for name, (role, default) in OF_ROLE.items():
+            if self.role != role and getattr(self, name) != default:
+                raise ValueError(f"{name}: only for role {role}, got {getattr(self, name)} for a {self.role}")
         if self.role != "agent" and self.style == "none":
             raise ValueError(f"style: a {self.role} that does not think is mined by another script, got none")
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intentfold.config import parse
+from intentfold.metrics.demo import write_demo
 from intentfold.metrics.plot import plot_scores
-from intentfold.metrics.report import Row, table
-from intentfold.records import canonical_json, from_json, to_json, write_text
+from intentfold.metrics.report import Row
+from intentfold.records import to_json
 from intentfold.stages import Stages, steps_for_the_cpu_time_of
 
 ROOT = Path(__file__).parent.parent
@@ -67,20 +68,12 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def report(out: Path, cost: str) -> None:
-    """results.json, scores.png and report.md in the run's folder, and the table on the screen."""
     rows = json.loads((out / "closed_loop/results.json").read_text(encoding="utf-8"))
     [guard] = json.loads((out / "guard/results.json").read_text(encoding="utf-8"))
     spread = {name: guard[name] for name in ("mean", "low", "high", "n")}
     rows.append(to_json(Row("opd", "held text", HELD_TEXT, **spread, agent="-")))
-    write_text(out / "results.json", canonical_json(rows) + "\n")
-    plot_scores(rows, out / "scores.png")
-    found = [from_json(Row, row) for row in rows]
-    shown = table([row for row in found if row.metric in SHOWN and row.mean is not None])
-    text = "\n".join(
-        ["# Demo", "", WHAT, "", shown, "", "![scores](scores.png)", "", cost, "", "All metrics: closed_loop/report.md.", ""]
-    )
-    write_text(out / "report.md", text)
-    print(f"\n{shown}\n\n{cost}\nreport: {out / 'report.md'}")
+    rest = "All metrics: closed_loop/report.md."
+    write_demo(out, rows, plot_scores, title="Demo", what=WHAT, shown=SHOWN, cost=cost, rest=rest)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,13 @@ again, it goes on where it was.
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from intentfold.config import parse
+from intentfold.metrics.demo import write_demo
 from intentfold.metrics.plot import plot_arms
-from intentfold.metrics.report import Row, table
-from intentfold.records import from_json, write_text
 from intentfold.stages import Stages, steps_for_the_cpu_time_of
 
 ROOT = Path(__file__).parent.parent
@@ -61,16 +60,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def report(out: Path, cost: str) -> None:
-    """results.json, scores.png and report.md in the run's folder, and the table on the screen."""
-    shutil.copy(out / "checker/results.json", out / "results.json")
-    rows = json.loads((out / "results.json").read_text(encoding="utf-8"))
-    plot_arms(rows, out / "scores.png", "macro_f1")
-    found = [from_json(Row, row) for row in rows]
-    shown = table([row for row in found if row.metric in SHOWN and row.mean is not None])
+    rows = json.loads((out / "checker/results.json").read_text(encoding="utf-8"))
     rest = "All metrics, and the verdicts on the comparisons: checker/report.md; calibration: checker/reliability.png."
-    text = "\n\n".join(["# The checker's demo", WHAT, shown, "![macro-F1](scores.png)", cost, rest]) + "\n"
-    write_text(out / "report.md", text)
-    print(f"\n{shown}\n\n{cost}\nreport: {out / 'report.md'}")
+    plot = partial(plot_arms, metric="macro_f1")
+    write_demo(out, rows, plot, title="The checker's demo", what=WHAT, shown=SHOWN, cost=cost, rest=rest)
 
 
 if __name__ == "__main__":

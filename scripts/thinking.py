@@ -10,14 +10,13 @@ shipped config; killed and started again, it goes on where it was.
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from intentfold.config import parse
+from intentfold.metrics.demo import write_demo
 from intentfold.metrics.plot import plot_arms
-from intentfold.metrics.report import Row, table
-from intentfold.records import from_json, write_text
 from intentfold.stages import Stages
 
 ROOT = Path(__file__).parent.parent
@@ -58,16 +57,10 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def report(out: Path, cost: str) -> None:
-    """results.json, scores.png and report.md in the run's folder, and the table on the screen."""
-    shutil.copy(out / "standalone/results.json", out / "results.json")
-    rows = json.loads((out / "results.json").read_text(encoding="utf-8"))
-    plot_arms(rows, out / "scores.png", "mean_score")
-    found = [from_json(Row, row) for row in rows]
-    shown = table([row for row in found if row.metric in SHOWN and row.mean is not None])
+    rows = json.loads((out / "standalone/results.json").read_text(encoding="utf-8"))
     rest = "All metrics, and the verdicts on the comparisons: standalone/report.md; every thought: standalone/cases.jsonl."
-    text = "\n\n".join(["# Thinking distillation", WHAT, shown, "![mean score](scores.png)", cost, rest]) + "\n"
-    write_text(out / "report.md", text)
-    print(f"\n{shown}\n\n{cost}\nreport: {out / 'report.md'}")
+    plot = partial(plot_arms, metric="mean_score")
+    write_demo(out, rows, plot, title="Thinking distillation", what=WHAT, shown=SHOWN, cost=cost, rest=rest)
 
 
 if __name__ == "__main__":

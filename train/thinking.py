@@ -45,6 +45,8 @@ class Arguments(TrainArguments):
         super().__post_init__()
         if not 0.0 <= self.clean_share < 1.0:
             raise ValueError(f"clean_share must be in [0, 1), got {self.clean_share}")
+        if self.role != "agent" and self.clean_share != Arguments.clean_share:
+            raise ValueError(f"clean_share: only an agent has clean requests, got {self.clean_share} for a {self.role}")
         if self.steps < 0:
             raise ValueError(f"steps must not be negative, got {self.steps}")
 

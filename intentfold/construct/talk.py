@@ -1,6 +1,6 @@
 """Work that asks models now and then, written as it reads: a generator yields what it asks and is sent the answer.
 
-`together` runs many of them in lockstep, so that all that wait for one role are asked in one call.
+`together` plays many of them in lockstep (`runtime/lockstep.py`), so that all that wait for one role are asked in one call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from intentfold.runtime.roles import Backend, Completion, Prompt
+from intentfold.runtime import lockstep
+from intentfold.runtime.roles import Backend, BackendError, Completion, Prompt
 from intentfold.runtime.serving import Ledger
 
 
@@ -38,26 +39,22 @@ def together(
 
     Raises `BackendError` where a role does not answer: through a journal, a second run goes on from there.
     """
-    done: dict[int, T | U] = {}
-    waiting: dict[int, Ask] = {}
 
-    def go_on(number: int, answer: Completion | None) -> None:
-        waiting.pop(number, None)
+    def play(number: int, talk: Talk[T]) -> lockstep.Play[T | U]:
         try:
-            waiting[number] = next(talks[number]) if answer is None else talks[number].send(answer)
+            asked = next(talk)
+            while True:
+                answers = yield lockstep.Ask(asked.role, (asked.prompt,), max_tokens)
+                ledger.book(asked.role, (asked.prompt,), answers)
+                asked = talk.send(answers[0])
         except StopIteration as end:
-            done[number] = end.value
+            return end.value
         except given_up as reason:
-            done[number] = failed(number, reason)
+            return failed(number, reason)
 
-    for number in range(len(talks)):
-        go_on(number, None)
-    while waiting:
-        for role in sorted({ask.role for ask in waiting.values()}):
-            asked = {number: ask.prompt for number, ask in sorted(waiting.items()) if ask.role == role}
-            prompts = list(asked.values())
-            answers = backends[role].complete(prompts, max_tokens)
-            ledger.book(role, prompts, answers)
-            for number, answer in zip(asked, answers, strict=True):
-                go_on(number, answer)
-    return [done[number] for number in range(len(talks))]
+    found: list[T | U] = []
+    for ended in lockstep.in_lockstep([play(number, talk) for number, talk in enumerate(talks)], backends):
+        if isinstance(ended, lockstep.Lost):
+            raise BackendError(ended.reason)
+        found.append(ended)
+    return found

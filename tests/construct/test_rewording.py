@@ -14,7 +14,7 @@ from intentfold.construct.talk import Ask, Talk, together
 from intentfold.dialogue import Turn
 from intentfold.graders import grade
 from intentfold.intent import Edit, IntentState, fold
-from intentfold.runtime.roles import Completion
+from intentfold.runtime.roles import BackendError, Completion
 from intentfold.runtime.serving import Ledger, bill
 from tests.tasks import OTHERS, flight_task
 
@@ -177,3 +177,20 @@ def test_talks_go_in_lockstep_and_requests_are_billed_once() -> None:
         "proposer": {"requests": 3, "prompt_tokens": 110, "completion_tokens": 3, "cost": 3.11}
     }
     assert Counter(ledger.used) == {"proposer": [1, 10, 2]}
+
+
+def test_a_role_that_does_not_answer_ends_the_work_and_the_others_keep_what_came() -> None:
+    class Dead(Scripted):
+        def complete(self, prompts, max_tokens):
+            raise BackendError("gone", {0: Completion("a", 10, 2, True)})
+
+    heard: list[str] = []
+
+    def talk() -> Talk[str]:
+        heard.append((yield Ask("proposer", (Turn("user", "one"),))).text)
+        return heard[-1]
+
+    ledger = Ledger()
+    with pytest.raises(BackendError, match="gone"):
+        together([talk(), talk()], {"proposer": Dead()}, 9, ledger, lambda n, _: n, Unbuildable)
+    assert (heard, ledger.used) == (["a"], {"proposer": [1, 10, 2]})

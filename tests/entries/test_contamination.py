@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from intentfold.mining.contamination import Hit
 from intentfold.records import read_jsonl
 from tests.mining.test_contamination import QUESTION
@@ -29,6 +31,14 @@ def run(tmp_path, train: list[str]) -> str | None:
 def test_a_clean_set_passes(tmp_path) -> None:
     assert run(tmp_path, CLEAN) is None
     assert not read_jsonl(tmp_path / "out" / "hits.jsonl", Hit)
+
+
+def test_a_folder_of_another_run_is_left_alone(tmp_path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "config.yaml").write_text("seed: 3\n")
+    with pytest.raises(ValueError, match="out was made with other arguments"):
+        run(tmp_path, CLEAN)
+    assert (tmp_path / "out" / "config.yaml").read_text() == "seed: 3\n"
 
 
 def test_planted_cases_fail_it_and_stand_in_the_report(tmp_path) -> None:

@@ -159,6 +159,9 @@ def test_an_in_process_teacher_that_cannot_write_leaves_an_error_not_a_dataset(w
         (["--teacher", '{"base": "x"}', "--samples", "2"], "a teacher without a temperature writes the same each time"),
         (["--teacher", '{"kind": "oracle"}'], "teacher: a oracle tracker answers nothing else"),
         (["--role", "tracker", "--style", "none"], "style: a tracker that does not think is mined by another script"),
+        (["--role", "checker", "--told", "[clean]"], "told: only for role agent, got ['clean'] for a checker"),
+        (["--role", "agent", "--codec", "full"], "codec: only for role tracker, got full for a agent"),
+        (["--role", "checker", "--window", "0"], "window: only for role tracker, got 0 for a checker"),
         (["--keep", "0"], "samples, keep, max_tokens must be at least 1"),
     ],
 )
@@ -216,6 +219,8 @@ def test_the_share_of_clean_rows(tmp_path: Path) -> None:
         found = mixed(examples, share, random.Random(0))
         assert sum(one.provenance.mining == "clean" for one in found) == rows
         assert [one for one in examples if one in found] == found
+    with pytest.raises(ValueError, match=r"clean_share: only an agent has clean requests, got 0.7 for a tracker"):
+        script("train/thinking.py").Arguments(base=Path("b"), out=Path("o"), thoughts=Path("t"), role="tracker", clean_share=0.7)
     with pytest.raises(ValueError, match=r"clean_share: 0.7 beside 8 drifting examples takes 19 clean ones, the dataset has 8"):
         mixed(examples, 0.7, random.Random(0))
 
