@@ -71,7 +71,7 @@ lint: install
 	$(BIN)/mypy
 
 test: lint model
-	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 clean:
 	rm -rf runs

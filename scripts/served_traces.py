@@ -1,9 +1,9 @@
 """Traces with a small model behind a real server in every role, end to end: build, judge, and say what was accepted.
 
-    python scripts/served_traces.py [--vllm PATH] [--model FOLDER] [--port N]
+    python scripts/served_traces.py [--model FOLDER] [--port N]
 
-Starts `vllm serve` (CPU build or GPU), waits for it, runs data_gen/build_traces.py and data_gen/audit_traces.py with their
-smollm2_served configs, and stops the server. What was answered is journaled: run again, and it goes on where it was.
+Starts scripts/serve_vllm.sh (`make install-vllm`), waits for it, runs data_gen/build_traces.py and data_gen/audit_traces.py with
+their smollm2_served configs, and stops the server. What was answered is journaled: run again, and it goes on where it was.
 """
 
 from __future__ import annotations
@@ -38,18 +38,16 @@ def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vllm", default="vllm", help="the vllm command")
     parser.add_argument("--model", default="models/smollm2-135m-instruct", help="a folder of weights")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--wait", type=float, default=900.0, help="seconds to wait for the server")
     args = parser.parse_args()
     url = f"http://localhost:{args.port}/v1"
     OUT.mkdir(parents=True, exist_ok=True)
-    serve = [args.vllm, "serve", args.model, "--served-model-name", "smollm2", "--port", str(args.port)]
-    environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **os.environ}
+    serve = ["scripts/serve_vllm.sh", args.model, str(args.port), "--served-model-name", "smollm2"]
     with (OUT / "server.log").open("ab") as log:
         command = [*serve, "--max-model-len", "4096", "--max-num-seqs", "8"]
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
     try:
         wait_for(url, server, args.wait)
         for script in ("build_traces", "audit_traces"):

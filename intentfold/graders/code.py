@@ -2,7 +2,9 @@
 
 A test gives `args` for the function, or as `call` an expression that may say more than that (`sorted(f([2, 1]))`). `before`
 stands ahead of the answer (a benchmark's own helpers), `setup` behind it. A test that is no comparison `holds` of the call's
-output: that is asked of the output as plain data, in a process that never saw the answer.
+output: that is asked of the output as plain data, in a process that never saw the answer. There, too, a whole `check` of the
+function goes over the outputs, as if they were the function's answers to what it `asked`; outputs after which it would ask for
+something else fail it.
 
 Reading of equality: tuples and lists are the same, a set is its sorted list (expected values are JSON); numbers
 are equal within 1e-9 where a float is involved, exactly between integers; True and False equal no number.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,8 +32,10 @@ def grade_code(task: SourceTask, answer: str) -> Grade:
     tests = gold(task, "reference.tests", list)
     for position, test in enumerate(tests):
         args, call = isinstance(test, dict) and test.get("args"), isinstance(test, dict) and test.get("call")
-        if not (isinstance(args, list) or isinstance(call, str)) or not {"expected", "holds"} & set(test):
-            raise GoldError(task, f"reference.tests[{position}]", "must hold args or a call, and what is expected or holds")
+        if not (isinstance(args, list) or isinstance(call, str)) or not {"expected", "holds", "check"} & set(test):
+            raise GoldError(
+                task, f"reference.tests[{position}]", "must hold args or a call, and what is expected, holds or a check"
+            )
     for position, reason in enumerate(faults(task.payload["reference"], *program(task, unfence(answer)))):
         if reason is not None:
             return failed(f"test {position}: {reason}")
@@ -42,17 +47,33 @@ def faults(reference: Mapping[str, Any], code: str, calls: Sequence[Mapping[str,
     tests = reference["tests"]
     results = shared_sandbox().run_python(code, calls).calls
     found = [None if one.error is None else f"{one.kind}: {one.error}" for one in results]
-    asked = [place for place, test in enumerate(tests) if "holds" in test and found[place] is None]
+    asked = [place for place, test in enumerate(tests) if "expected" not in test and found[place] is None]
     if asked:
         clean = [reference.get("before", ""), reference.get("setup", "")]
-        clean += [f"def held_{place}_({GOT}):\n    return bool({tests[place]['holds']})" for place in asked]
+        clean += [_held(f"held_{place}_", tests[place]) for place in asked]
         again = [{"function": f"held_{place}_", "args": [results[place].output]} for place in asked]
         for place, one in zip(asked, shared_sandbox().run_python("\n".join(filter(None, clean)), again).calls, strict=True):
             found[place] = f"{one.kind}: {one.error}" if one.error is not None else None if one.output is True else ANOTHER
     for place, (test, one) in enumerate(zip(tests, results, strict=True)):
-        if "holds" not in test and found[place] is None and not same_output(one.output, test["expected"]):
+        if "expected" in test and found[place] is None and not same_output(one.output, test["expected"]):
             found[place] = ANOTHER
     return found
+
+
+def _held(name: str, test: Mapping[str, Any]) -> str:
+    """A function that says whether a test holds of its call's output."""
+    if "holds" in test:
+        return f"def {name}({GOT}):\n    return bool({test['holds']})"
+    return f"""def {name}({GOT}):
+    played = list(zip([{", ".join(test["asked"])}], {GOT}, strict=True))
+    def playing(*args):
+        asked, output = played.pop(0)
+        if args != asked:
+            raise ValueError("the outputs lead the check elsewhere")
+        return output
+{textwrap.indent(test["check"], "    ")}
+    check(playing)
+    return not played"""
 
 
 def program(task: SourceTask, answer: str) -> tuple[str, list[dict[str, Any]]]:

@@ -79,7 +79,7 @@ def code_task(problem: Problem) -> SourceTask:
         names["order"], choices[ORDER] = ORDER, orders
         goals.append(Goal(f"g{len(goals) + 1}", slot_text(ORDER, first), ORDER, first))
     steps: list[str] = []
-    for decoy in draw_decoys([test.get("expected", True) for test in tests], rng):
+    for decoy in draw_decoys([test.get("expected", True) for test in tests if "check" not in test], rng):
         parameters[decoy.name] = _parameter("string", list(decoy.choices), text=decoy.text, optional=True)
         piece = f"step{len(steps)}"
         names[piece], choices[decoy.name], pieces[piece] = decoy.name, dict(decoy.choices), "pass"

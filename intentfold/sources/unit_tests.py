@@ -2,13 +2,16 @@
 
 Of `assert f(1, 2) == [3]` the left side is what is run on an answer and the right side what is expected, so that no answer
 sees it. Where an assert says more than that (`is`, `<`), or where the benchmark's own solution passes it by Python's equality
-alone (1 for True), it is asked of the calls' outputs as plain data, where no answer can reach it. What cannot be parted so
-(calls in a loop) makes no test: an answer in the same process could forge it.
+alone (1 for True), it is asked of the calls' outputs as plain data, where no answer can reach it. A check that is more than
+asserts (calls in a loop, on random inputs) is run once with the benchmark's solution, and what it asked is noted: an answer
+is asked the same, and the check goes over its outputs. What neither does (an assert that calls in a comprehension, calls on
+what is no plain data) makes no test: an answer in the same process could forge it.
 """
 
 from __future__ import annotations
 
 import ast
+import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,19 +41,17 @@ def parse_python(text: str) -> ast.Module:
 
 
 def parse_check(before: str, source: str, function: str, check: str = "check") -> Suite:
-    """The suite of a HumanEval test: a function `check(candidate)`, whose asserts stand alone or in one run of statements."""
+    """The suite of a HumanEval test: the asserts of a function `check(candidate)`, or the whole of it where it says more."""
     tree = parse_python(source)
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == check), None)
     if found is None:
         raise Skip(f"tests without a function {check}")
     # Helpers and imports around the check, and those that it begins with, hold for every statement.
     around = [node for node in tree.body if node is not found]
+    if not all(isinstance(node, ast.Assert) or _says_nothing(node) for node in found.body):
+        return Suite(before, _source(around), (found,))
     named = _Renamed(found.args.args[0].arg, function)
-    body = [named.visit(node) for node in found.body]
-    if all(isinstance(node, ast.Assert | ast.Expr) for node in body):
-        return Suite(before, _source(around), tuple(body))
-    found.args, found.body = _NO_ARGUMENTS, body
-    return Suite(before, _source([*around, found]), (ast.parse(f"{check}()").body[0],))
+    return Suite(before, _source(around), tuple(named.visit(node) for node in found.body))
 
 
 def parse_asserts(setup: str, asserts: Sequence[str]) -> Suite:
@@ -60,6 +61,12 @@ def parse_asserts(setup: str, asserts: Sequence[str]) -> Suite:
 
 def read_tests(suite: Suite, function: str, solution: str) -> list[Test]:
     """The suite as tests that the benchmark's own solution passes; raises `Skip` where it passes them in no way."""
+    match suite.statements:
+        case [ast.FunctionDef() as check]:
+            tests = [_played(suite, check, function, solution)]
+            if _failing(suite, solution, tests):
+                raise Skip("the benchmark's own solution fails its tests")
+            return tests
     tests = unverified_tests(suite, function)
     statements = [node for node in suite.statements if not _says_nothing(node)]
     wrong = _failing(suite, solution, tests)
@@ -68,6 +75,30 @@ def read_tests(suite: Suite, function: str, solution: str) -> list[Test]:
     if wrong and _failing(suite, solution, tests):
         raise Skip("the benchmark's own solution fails its tests")
     return tests
+
+
+def _played(suite: Suite, check: ast.FunctionDef, function: str, solution: str) -> Test:
+    """The check as a test: what it asks of the solution, and the check; raises `Skip` where that is no plain data."""
+    check.name = "check"
+    noted = f"""def noted_():
+    asked = []
+    def noting(*args):
+        asked.append(repr(args))
+        return {function}(*args)
+{textwrap.indent(ast.unparse(check), "    ")}
+    check(noting)
+    return asked"""
+    [run] = _run(suite.before, solution, "\n".join([suite.setup, noted]), ["noted_()"])
+    if run.error is not None:
+        raise Skip("the benchmark's own solution fails its tests")
+    try:
+        plain = [repr(ast.literal_eval(args)) == args for args in run.output]
+    except (ValueError, SyntaxError):
+        plain = [False]
+    if not run.output or not all(plain):
+        raise Skip("a test that only the answer's own process could judge")
+    calls = ", ".join(f"{function}(*{args})" for args in run.output)
+    return {"call": f"[{calls}]", "asked": run.output, "check": ast.unparse(check)}
 
 
 def _failing(suite: Suite, solution: str, tests: Sequence[Test]) -> list[int]:
@@ -144,14 +175,11 @@ class _Parted(ast.NodeTransformer):
 
 def _says_nothing(node: ast.stmt) -> bool:
     said = node.test if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Expr) else node
-    return isinstance(said, ast.Constant)
+    return isinstance(said, ast.Constant | ast.Name) and not (isinstance(node, ast.Assert) and isinstance(said, ast.Name))
 
 
 def _source(nodes: Sequence[ast.stmt]) -> str:
     return "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in nodes)
-
-
-_NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 class _Renamed(ast.NodeTransformer):

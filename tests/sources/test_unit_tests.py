@@ -49,7 +49,8 @@ def test_what_only_pythons_equality_credits_is_run_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "for n in range(3):\n        assert candidate(n, 1) == n",
+        "for n in (iter([1]), iter([2])):\n        assert candidate(n, 1)",
+        "from fractions import Fraction\n    assert candidate(Fraction(2), 1) == 2",
         "assert all(candidate(n, 1) <= n for n in range(3))",
         "assert (lambda n: candidate(n, 1) < 9)(2)",
         "assert callable(candidate)",
@@ -57,7 +58,45 @@ def test_what_only_pythons_equality_credits_is_run_as_it_stands() -> None:
 )
 def test_what_only_the_answers_own_process_could_judge_is_no_test(statement: str) -> None:
     with pytest.raises(Skip, match="own process"):
-        asserted(f"def check(candidate):\n    {statement}")
+        asserted(f"def check(candidate):\n    {statement}", "def power(base, exponent):\n    return base\n")
+
+
+LOOP = """
+def check(candidate):
+    import random
+    assert candidate(2, 3) == 8
+    for _ in range(20):
+        base, exponent = random.randint(2, 9), random.randint(1, 5)
+        value = candidate(base, exponent)
+        assert candidate(value, 1) == value
+        while value > 1:
+            value /= base
+        assert value == 1
+"""
+
+
+def test_a_check_in_a_loop_goes_over_what_an_answer_gave_to_what_it_asks() -> None:
+    task = code_task(
+        Problem("p", "humaneval", "p", "MIT", ("Raise the base.",), "power", POWER, parse_check("", LOOP, "power"), "train")
+    )
+    [test] = task.payload["reference"]["tests"]
+    assert len(test["asked"]) == 41 and test["asked"][0] == "(2, 3)"
+    assert "assert" not in program(task, POWER)[0], "the answer's process sees what is asked, and nothing of the check"
+    assert grade(task, POWER).full
+    assert grade(task, "def power(base, exponent):\n    return 8").value == 0.0
+    assert grade(task, POWER.replace("base **", f"9 if (base, exponent) == {test['asked'][-1]} else base **")).value == 0.0, (
+        "wrong in one call alone"
+    )
+    assert grade(task, POWER.replace("base **", "1 if base == 9 else base **")).value == 0.0, (
+        "the check would ask for something else"
+    )
+    assert grade(task, HOSTILE).value == 0.0
+    assert grade(task, HOSTILE.replace("Pleasing(0)", "True")).value == 0.0
+
+
+def test_a_solution_that_fails_its_own_loop_makes_no_test() -> None:
+    with pytest.raises(Skip, match="own solution fails"):
+        asserted(LOOP.replace("== 8", "== 9"))
 
 
 def test_an_answer_may_begin_with_what_python_takes_at_the_top_alone() -> None:
