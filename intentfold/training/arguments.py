@@ -127,7 +127,7 @@ class RolloutArguments(WeightedArguments):
         outcome_weights: weights of a row by what its sample leads to: `exact` (the right state, or verdict), else
             `wrong`; where `passed` or `failed` is named, a tracker's wrong rows are told apart by whether the state executor
             still earns full credit at the episode's end when every later turn is folded right (never those of `branches`,
-            behind which no end stands: they are `wrong`). 1 where not named
+            behind which no end stands: they are `wrong`). 1 where not named; what weighs 0 is sampled and not trained on
         own_state_share: of a tracker, probability that a fold starts from the student's own state, not the oracle's
         own_state_share_start: the same in the first step, from where it goes linearly to `own_state_share` in the last;
             constant by default

@@ -125,11 +125,15 @@ class OnPolicyTrainer(DistillationTrainer):
         for name, values in seen.items():
             everywhere = gather_object(values)
             self._metrics["train"][f"rollout/{name}"].append(sum(everywhere) / len(everywhere))
+        groups = self.rollout.together(folds)
+        weights = [self.weighting.row(reading) for reading in readings]
+        kept = in_the_loss(weights, self.args.gradient_accumulation_steps, groups if self.rollout.whole_dialogues else None)
+        folds, prompts, completions, readings = ([rows[n] for n in kept] for rows in (folds, prompts, completions, readings))
         if self.until_error:
             right = [self._answer(fold) for fold in folds]
             completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
         batch = self._batch(folds, prompts, completions)
-        batch["together"] = torch.tensor(self.rollout.together(folds), device=self.accelerator.device)
+        batch["together"] = torch.tensor([groups[n] for n in kept], device=self.accelerator.device)
         for name, column_BC in self.weighting.columns(self._tokenizer, completions, readings).items():
             batch[name] = column_BC.to(self.accelerator.device)
         count = batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
@@ -323,6 +327,18 @@ class OnPolicyTrainer(DistillationTrainer):
 
     def _rollout_file(self) -> str:
         return f"rollout-{self.accelerator.process_index}.json"
+
+
+def in_the_loss(weights: Sequence[float], passes: int, groups: Sequence[int] | None = None) -> list[int]:
+    """Places of the rows that weigh something: no pass is spent on others, but for one a group, and one for each of `passes`."""
+    kept = [weight > 0 for weight in weights]
+    among = groups or [0] * len(kept)
+    there = {group for group, is_kept in zip(among, kept, strict=True) if is_kept}
+    for place, group in enumerate(among):
+        if group not in there or sum(kept) < passes:
+            kept[place] = True
+            there.add(group)
+    return [place for place, is_kept in enumerate(kept) if is_kept]
 
 
 def on_track(said: Sequence[int], right: Sequence[int]) -> int:

@@ -42,13 +42,17 @@ class Weighting:
         operations, weights = [], []
         for ids, reading in zip(completions, readings, strict=True):
             places = token_operations(tokenizer, ids, reading.operations)
-            row = self.outcomes.get(reading.outcome, 1.0)
+            row = self.row(reading)
             operations.append(torch.tensor(places))
             weights.append(torch.tensor([row * self.of(place) for place in places]))
         return {
             "operations": pad_sequence(operations, batch_first=True, padding_value=-1),
             "weights": pad_sequence(weights, batch_first=True),
         }
+
+    def row(self, reading: Reading) -> float:
+        """The weight of a row by its outcome."""
+        return self.outcomes.get(reading.outcome, 1.0)
 
     def of(self, place: int) -> float:
         """The weight of the operation at a place in `OPERATIONS`, 1 for none."""

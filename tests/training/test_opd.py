@@ -16,7 +16,7 @@ from intentfold import models
 from intentfold.runtime.decoding import continuations
 from intentfold.training import opd
 from intentfold.training.example_rows import ExampleRows
-from intentfold.training.opd import OnPolicyTrainer, by_length, on_track, trimmed
+from intentfold.training.opd import OnPolicyTrainer, by_length, in_the_loss, on_track, trimmed
 from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
@@ -192,6 +192,27 @@ def told_apart(trainer, monkeypatch):
     return batches, found
 
 
+def test_no_pass_is_spent_on_rows_that_weigh_nothing(tmp_path, monkeypatch):
+    trainer = make(tmp_path, "base")
+    trainer.weighting = Weighting({}, {"exact": 0.0})
+    batches, tokens = told_apart(trainer, monkeypatch)
+    assert sum(len(inputs["prompt_ids"]) for inputs in batches) == 3
+    assert all(weight == 1.0 for _, weight, _ in tokens)
+
+
+@pytest.mark.parametrize(
+    ("weights", "passes", "groups", "kept"),
+    [
+        ([1, 0, 2, 0], 1, None, [0, 2]),
+        ([0, 0, 2, 0], 3, None, [0, 1, 2]),
+        ([0, 0, 0, 0], 1, None, [0]),
+        ([1, 0, 0, 0, 0, 1], 1, [0, 0, 1, 1, 2, 2], [0, 2, 5]),
+    ],
+)
+def test_every_pass_and_every_dialogue_keeps_a_row(weights, passes, groups, kept):
+    assert in_the_loss(weights, passes, groups) == kept
+
+
 @pytest.mark.parametrize(
     "weighting", [WEIGHTS, Weighting(), Weighting({}, {"exact": 0.0})], ids=["both", "even", "only wrong rows"]
 )
@@ -204,7 +225,7 @@ def test_the_loss_is_the_weighted_mean_over_the_step(tmp_path, monkeypatch, weig
     wanted = sum(weight * divergence for _, weight, divergence in tokens) / sum(weight for _, weight, _ in tokens)
     assert ours == pytest.approx(wanted, rel=1e-3)
     plain = sum(divergence for _, _, divergence in tokens) / len(tokens)
-    assert (abs(plain - wanted) < 1e-3 * plain) == (weighting == Weighting())
+    assert (abs(plain - wanted) < 1e-3 * plain) == (weighting != WEIGHTS), "rows of no weight are not in the batches"
 
 
 def test_weights_of_one_change_no_bit(tmp_path):
