@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 DATA ?=
 MODEL := models/smollm2-135m-instruct
 
-RUN := OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
+RUN := MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1099511627776 OMP_WAIT_POLICY=PASSIVE HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false $(BIN)/python
 
 .PHONY: install install-ray install-vllm model demo demo-checker thinking recovery scale bench-opd gold test lint clean
 

@@ -26,7 +26,10 @@ class Stages:
         Raises `CalledProcessError` where it fails.
         """
         launch = LAUNCH if script.startswith("train/") else ()
-        command = [*launch, f"{script}.py", "--config", f"configs/{script}/{config}.yaml", *flags]
+        self.start(name, *launch, f"{script}.py", "--config", f"configs/{script}/{config}.yaml", *flags)
+
+    def start(self, name: str, *command: str) -> None:
+        """Python with any other command line. Raises `CalledProcessError` where it fails."""
         print(f"\n== {name}: {' '.join(command)}", flush=True)
         before, started = _cpu_seconds(), time.monotonic()
         subprocess.run([sys.executable, *command], check=True, cwd=self.root, env=_environment())
@@ -50,8 +53,13 @@ def steps_for_the_cpu_time_of(run: Path, of: Path) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Offline, and with threads that sleep while they wait: on a shared machine, spinning costs many times its use."""
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE", "TOKENIZERS_PARALLELISM": "false"}
+    """Offline; threads sleep while they wait (spinning on a shared machine costs many times its use); freed memory is kept.
+
+    The last is a training step's: given back to the system and taken anew, its large tensors cost an eighth of the step in
+    page faults.
+    """
+    kept = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
+    return {**os.environ, **kept, "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def _cpu_seconds() -> float:
