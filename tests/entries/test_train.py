@@ -416,8 +416,8 @@ def run_whole(path: str, arguments: list[str]) -> None:
     [
         pytest.param("train/sft.py", sft, id="sft"),
         pytest.param("train/opd.py", scheduled, id="opd"),
-        pytest.param("train/opd.py", opd_checker, id="checker", marks=pytest.mark.slow),
-        pytest.param("train/thinking.py", thinking, id="thinking", marks=pytest.mark.slow),
+        pytest.param("train/opd.py", opd_checker, id="checker"),
+        pytest.param("train/thinking.py", thinking, id="thinking"),
     ],
 )
 def test_killed_and_started_again_ends_with_the_same_tensors(world, tmp_path, path, arguments):
