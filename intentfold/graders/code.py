@@ -4,7 +4,7 @@ A test gives `args` for the function, or as `call` an expression that may say mo
 stands ahead of the answer (a benchmark's own helpers), `setup` behind it. A test that is no comparison `holds` of the call's
 output: that is asked of the output as plain data, in a process that never saw the answer. There, too, a whole `check` of the
 function goes over the outputs, as if they were the function's answers to what it `asked`; outputs after which it would ask for
-something else fail it.
+something else fail it. An answer that changes its arguments does so in its own process alone.
 
 Reading of equality: tuples and lists are the same, a set is its sorted list (expected values are JSON); numbers
 are equal within 1e-9 where a float is involved, exactly between integers; True and False equal no number.
@@ -32,10 +32,10 @@ def grade_code(task: SourceTask, answer: str) -> Grade:
     tests = gold(task, "reference.tests", list)
     for position, test in enumerate(tests):
         args, call = isinstance(test, dict) and test.get("args"), isinstance(test, dict) and test.get("call")
-        if not (isinstance(args, list) or isinstance(call, str)) or not {"expected", "holds", "check"} & set(test):
-            raise GoldError(
-                task, f"reference.tests[{position}]", "must hold args or a call, and what is expected, holds or a check"
-            )
+        told = isinstance(test, dict) and ({"expected", "holds"} & set(test) or {"asked", "check"} <= set(test))
+        if not (isinstance(args, list) or isinstance(call, str)) or not told:
+            must = "must hold args or a call, and what is expected, what holds, or a check and what it asked"
+            raise GoldError(task, f"reference.tests[{position}]", must)
     for position, reason in enumerate(faults(task.payload["reference"], *program(task, unfence(answer)))):
         if reason is not None:
             return failed(f"test {position}: {reason}")
@@ -65,15 +65,16 @@ def _held(name: str, test: Mapping[str, Any]) -> str:
     if "holds" in test:
         return f"def {name}({GOT}):\n    return bool({test['holds']})"
     return f"""def {name}({GOT}):
-    played = list(zip([{", ".join(test["asked"])}], {GOT}, strict=True))
+    played, astray = list(zip([{", ".join(test["asked"])}], {GOT}, strict=True)), []
     def playing(*args):
-        asked, output = played.pop(0)
+        asked, output = played.pop(0) if played else (None, None)
         if args != asked:
+            astray.append(args)  # the check may pass over an exception
             raise ValueError("the outputs lead the check elsewhere")
         return output
 {textwrap.indent(test["check"], "    ")}
     check(playing)
-    return not played"""
+    return not played and not astray"""
 
 
 def program(task: SourceTask, answer: str) -> tuple[str, list[dict[str, Any]]]:

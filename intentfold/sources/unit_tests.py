@@ -5,12 +5,13 @@ sees it. Where an assert says more than that (`is`, `<`), or where the benchmark
 alone (1 for True), it is asked of the calls' outputs as plain data, where no answer can reach it. A check that is more than
 asserts (calls in a loop, on random inputs) is run once with the benchmark's solution, and what it asked is noted: an answer
 is asked the same, and the check goes over its outputs. What neither does (an assert that calls in a comprehension, calls on
-what is no plain data) makes no test: an answer in the same process could forge it.
+what is no plain data or on what calls gave) makes no test: an answer in the same process could forge it.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import textwrap
 import warnings
 from collections.abc import Sequence
@@ -46,11 +47,12 @@ def parse_check(before: str, source: str, function: str, check: str = "check") -
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == check), None)
     if found is None:
         raise Skip(f"tests without a function {check}")
-    # Helpers and imports around the check, and those that it begins with, hold for every statement.
+    # Helpers and imports around the check hold for every statement.
     around = [node for node in tree.body if node is not found]
     if not all(isinstance(node, ast.Assert) or _says_nothing(node) for node in found.body):
-        return Suite(before, _source(around), (found,))
-    named = _Renamed(found.args.args[0].arg, function)
+        found.body = [*around, *found.body]  # what is around may hold what is expected
+        return Suite(before, "", (found,))
+    named = _Renamed(_parameter(found), function)
     return Suite(before, _source(around), tuple(named.visit(node) for node in found.body))
 
 
@@ -78,27 +80,57 @@ def read_tests(suite: Suite, function: str, solution: str) -> list[Test]:
 
 
 def _played(suite: Suite, check: ast.FunctionDef, function: str, solution: str) -> Test:
-    """The check as a test: what it asks of the solution, and the check; raises `Skip` where that is no plain data."""
+    """The check as a test: what it asks of the solution, and the check.
+
+    Raises `Skip` where that is no plain data, or hangs on outputs: then what is asked would say what is right.
+    """
     check.name = "check"
+    asked = _asked(suite, ast.unparse(check), solution, f"{function}(*args)")
+    if asked is None:
+        raise Skip("a check that the benchmark's own solution does not pass by plain calls")
+    bare = ast.unparse(ast.fix_missing_locations(_Bare(_parameter(check)).visit(copy.deepcopy(check))))
+    if not asked or not all(map(_plain, asked)) or _asked(suite, bare, solution, "None") != asked:
+        raise Skip("a test that only the answer's own process could judge")
+    calls = ", ".join(f"{function}(*{args})" for args in asked)
+    return {"call": f"[{calls}]", "asked": asked, "check": ast.unparse(check)}
+
+
+def _asked(suite: Suite, check: str, solution: str, reply: str) -> list[str] | None:
+    """The arguments of the check's calls, each answered with `reply`; None where it comes to no end."""
     noted = f"""def noted_():
     asked = []
     def noting(*args):
         asked.append(repr(args))
-        return {function}(*args)
-{textwrap.indent(ast.unparse(check), "    ")}
+        return {reply}
+{textwrap.indent(check, "    ")}
     check(noting)
     return asked"""
     [run] = _run(suite.before, solution, "\n".join([suite.setup, noted]), ["noted_()"])
-    if run.error is not None:
-        raise Skip("the benchmark's own solution fails its tests")
+    return None if run.error is not None else run.output
+
+
+def _plain(written: str) -> bool:
     try:
-        plain = [repr(ast.literal_eval(args)) == args for args in run.output]
+        ast.literal_eval(written)
     except (ValueError, SyntaxError):
-        plain = [False]
-    if not run.output or not all(plain):
-        raise Skip("a test that only the answer's own process could judge")
-    calls = ", ".join(f"{function}(*{args})" for args in run.output)
-    return {"call": f"[{calls}]", "asked": run.output, "check": ast.unparse(check)}
+        return False
+    return True
+
+
+def _parameter(check: ast.FunctionDef) -> str:
+    return [*check.args.posonlyargs, *check.args.args][0].arg
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves of asserts the calls of a function."""
+
+    def __init__(self, function: str) -> None:
+        self.parted = _Parted(function)
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        self.parted.calls.clear()
+        self.parted.visit(node.test)
+        return [ast.Pass(), *(ast.parse(call).body[0] for call in self.parted.calls)]
 
 
 def _failing(suite: Suite, solution: str, tests: Sequence[Test]) -> list[int]:

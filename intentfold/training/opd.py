@@ -128,7 +128,8 @@ class OnPolicyTrainer(DistillationTrainer):
         groups = self.rollout.together(folds)
         weights = [self.weighting.row(reading) for reading in readings]
         kept = in_the_loss(weights, self.args.gradient_accumulation_steps, groups if self.rollout.whole_dialogues else None)
-        folds, prompts, completions, readings = ([rows[n] for n in kept] for rows in (folds, prompts, completions, readings))
+        folds, readings = [folds[n] for n in kept], [readings[n] for n in kept]
+        prompts, completions = [prompts[n] for n in kept], [completions[n] for n in kept]
         if self.until_error:
             right = [self._answer(fold) for fold in folds]
             completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
@@ -371,10 +372,10 @@ def in_passes(batch: dict[str, Any], passes: int, whole_groups: bool) -> Sequenc
     """Places of the batch's rows for each of `passes` forward passes, by length; no group is cut where they are to be whole."""
     order = torch.tensor(by_length(batch), device=batch["prompt_ids"].device)
     if not whole_groups:
-        return order.chunk(passes)
+        return order.tensor_split(passes)  # never fewer than asked, as `chunk` may give
     together = batch["together"][order]
     groups = torch.tensor(list(dict.fromkeys(together.tolist())), device=order.device)
-    return [order[torch.isin(together, some)] for some in groups.chunk(passes)]
+    return [order[torch.isin(together, some)] for some in groups.tensor_split(passes)]
 
 
 def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def test_what_only_pythons_equality_credits_is_run_as_it_stands() -> None:
     [
         "for n in (iter([1]), iter([2])):\n        assert candidate(n, 1)",
         "from fractions import Fraction\n    assert candidate(Fraction(2), 1) == 2",
+        "value = candidate(3, 1)\n    assert candidate(value, 1) == value",
+        "try:\n        value = candidate(2, 2)\n        again = candidate(value, 2)\n    except Exception:\n        return",
         "assert all(candidate(n, 1) <= n for n in range(3))",
         "assert (lambda n: candidate(n, 1) < 9)(2)",
         "assert callable(candidate)",
@@ -62,41 +64,57 @@ def test_what_only_the_answers_own_process_could_judge_is_no_test(statement: str
 
 
 LOOP = """
+TABLE = [8]
+
 def check(candidate):
     import random
     assert candidate(2, 3) == 8
     for _ in range(20):
         base, exponent = random.randint(2, 9), random.randint(1, 5)
         value = candidate(base, exponent)
-        assert candidate(value, 1) == value
-        while value > 1:
-            value /= base
-        assert value == 1
+        if value == 1:
+            candidate(base, 0)
+        if value == 0:
+            try:
+                candidate("odd", 1)
+            except Exception:
+                continue
+        assert base ** exponent == value and set(TABLE) == {8}
 """
 
 
 def test_a_check_in_a_loop_goes_over_what_an_answer_gave_to_what_it_asks() -> None:
-    task = code_task(
-        Problem("p", "humaneval", "p", "MIT", ("Raise the base.",), "power", POWER, parse_check("", LOOP, "power"), "train")
-    )
+    suite = parse_check("", LOOP, "power")
+    task = code_task(Problem("p", "humaneval", "p", "MIT", ("Raise the base.",), "power", POWER, suite, "train"))
     [test] = task.payload["reference"]["tests"]
-    assert len(test["asked"]) == 41 and test["asked"][0] == "(2, 3)"
-    assert "assert" not in program(task, POWER)[0], "the answer's process sees what is asked, and nothing of the check"
+    assert len(test["asked"]) == 21 and test["asked"][0] == "(2, 3)"
+    code, _ = program(task, POWER)
+    assert "assert" not in code and "TABLE" not in code, "the answer's process sees what is asked, and nothing of the check"
     assert grade(task, POWER).full
     assert grade(task, "def power(base, exponent):\n    return 8").value == 0.0
-    assert grade(task, POWER.replace("base **", f"9 if (base, exponent) == {test['asked'][-1]} else base **")).value == 0.0, (
-        "wrong in one call alone"
-    )
-    assert grade(task, POWER.replace("base **", "1 if base == 9 else base **")).value == 0.0, (
-        "the check would ask for something else"
-    )
+    one = POWER.replace("base **", f"9 if (base, exponent) == {test['asked'][-1]} else base **")
+    assert grade(task, one).value == 0.0, "wrong in one call alone"
+    again = POWER.replace("base **", "1 if (base, exponent) != (2, 3) else base **")
+    assert grade(task, again).value == 0.0, "the check would ask once more"
+    odd = POWER.replace("base **", "0 if (base, exponent) != (2, 3) else base **")
+    assert grade(task, odd).value == 0.0, "the check would ask for something else, and pass over the refusal"
     assert grade(task, HOSTILE).value == 0.0
     assert grade(task, HOSTILE.replace("Pleasing(0)", "True")).value == 0.0
 
 
-def test_a_solution_that_fails_its_own_loop_makes_no_test() -> None:
-    with pytest.raises(Skip, match="own solution fails"):
-        asserted(LOOP.replace("== 8", "== 9"))
+@pytest.mark.parametrize(
+    ("old", "new"), [("3) == 8", "3) == 9"), ("candidate(base, exponent)", "candidate(base, exponent=exponent)")]
+)
+def test_a_loop_that_the_solution_does_not_pass_makes_no_test(old: str, new: str) -> None:
+    assert old in LOOP
+    with pytest.raises(Skip, match="does not pass by plain calls"):
+        asserted(LOOP.replace(old, new))
+
+
+def test_sets_are_asked_for_in_whatever_order_they_come() -> None:
+    loop = "for some in ({'pear', 'fig', 'plum', 'kiwi'}, {'pear'}):\n        assert candidate(some) == len(some)"
+    [test] = asserted(f"def check(candidate, /):\n    {loop}", "def power(some):\n    return len(some)\n")
+    assert len(test["asked"]) == 2
 
 
 def test_an_answer_may_begin_with_what_python_takes_at_the_top_alone() -> None:

@@ -16,7 +16,7 @@ from intentfold import models
 from intentfold.runtime.decoding import continuations
 from intentfold.training import opd
 from intentfold.training.example_rows import ExampleRows
-from intentfold.training.opd import OnPolicyTrainer, by_length, in_the_loss, on_track, trimmed
+from intentfold.training.opd import OnPolicyTrainer, by_length, in_passes, in_the_loss, on_track, trimmed
 from intentfold.training.packing import packed_hidden
 from intentfold.training.preflight import PreflightError
 from intentfold.training.rollouts import Rollout, oracle_folds
@@ -519,3 +519,16 @@ def test_right_padding():
     ids, mask = right_padded([[5], [6, 7]], 0)
     assert ids.tolist() == [[5, 0], [6, 7]]
     assert mask.tolist() == [[1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(5, 4), (18, 16), (8, 4)])
+def test_every_pass_has_rows(rows, passes):
+    batch = {
+        "prompt_ids": torch.zeros(rows, 3),
+        "prompt_mask": torch.ones(rows, 3),
+        "completion_mask": torch.ones(rows, 2),
+        "together": torch.arange(rows) // 2,
+    }
+    parts = in_passes(batch, passes, False)
+    assert len(parts) == passes and all(len(part) for part in parts)
+    assert sorted(torch.cat(list(parts)).tolist()) == list(range(rows))
