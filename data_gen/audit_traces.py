@@ -77,7 +77,11 @@ class Arguments:
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
     check_same_run(args.out, args, free=("judgements",))
-    episodes = {episode.id: episode for path in args.traces for episode in read_jsonl(path, Episode)}
+    episodes: dict[str, Episode] = {}
+    for path in args.traces:
+        for episode in read_jsonl(path, Episode):
+            if episodes.setdefault(episode.id, episode) is not episode:
+                raise SystemExit(f"{path}: episode {episode.id} stands in these files twice")
     everything = [(episode, t) for episode in episodes.values() for t in edit_turns(episode)]
     if not everything:
         raise SystemExit(f"{[str(path) for path in args.traces]}: no turn that edits")

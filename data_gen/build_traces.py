@@ -78,10 +78,9 @@ class Arguments:
         if unknown := [name for name in self.families if name not in FAMILIES]:
             raise ValueError(f"families: unknown {unknown}, expected some of {sorted(FAMILIES)}")
         counts = {**self.families, **self.benchmarks}
-        if any(count < 1 for count in counts.values()) or self.pool_tasks < 0 or self.workers < 0:
-            raise ValueError(
-                f"numbers of tasks must be at least 1, pool_tasks and workers 0, got {counts}, {self.pool_tasks}, {self.workers}"
-            )
+        if min(counts.values(), default=1) < 1 or min(self.pool_tasks, self.workers) < 0 or not 0 <= self.leak_budget <= 1:
+            got = f"{counts}, {self.pool_tasks}, {self.workers}, {self.leak_budget}"
+            raise ValueError(f"numbers of tasks must be at least 1, pool_tasks and workers 0, leak_budget in [0, 1], got {got}")
         if unknown := sorted(set(self.benchmarks) - set(LOADERS)):
             raise ValueError(f"benchmarks: unknown {unknown}, expected some of {sorted(LOADERS)}")
         if unknown := sorted(set(self.held_out_families) - set(counts)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from intentfold.config import parse, record_run
+from intentfold.config import check_same_run, parse, record_run
 from intentfold.construct.sets import SEED_TURNS, Origin, Shape, origins, overlaps, shapes
 from intentfold.metrics.document import Block, Heading, Table, Text
 from intentfold.metrics.page import write_document
@@ -46,6 +46,7 @@ class Arguments:
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(Arguments, argv, __doc__)
+    check_same_run(args.out, args, free=("sets", "sizes", "declared"))  # a report may be made anew, a build not written over
     record_run(args.out, args)
     found: list[Shape] = []
     of: dict[str, set[Origin]] = {}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from intentfold.domains.registry import service_of
+from intentfold.domains.registry import Service, service_of
 from intentfold.graders import Grade
 from intentfold.metrics.passes import average, pass_all, pass_at
 from intentfold.metrics.report import Row, row, score_rows
@@ -28,6 +28,20 @@ from intentfold.tool import ERROR
 from intentfold.trace import Episode
 
 COUNTED = ("turns", "rounds", "calls", "malformed")
+
+
+def _service(episode: Episode) -> Service:
+    """The episode's service, once seen to make something of its payload."""
+    payload = episode.task.payload
+    try:
+        service = service_of(payload["domain"])
+        service.tools(payload["environment"])
+        service.reference_calls(payload["environment"], payload["reference"]["orders"])
+        if not payload["rubrics"]:
+            raise ValueError("payload.rubrics: there is nothing to judge")
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"episode {episode.id}: {type(error).__name__}: {error}") from error
+    return service
 
 
 class Judge(Protocol):
@@ -87,6 +101,7 @@ class Bench:
     """The same episodes, agent and judge under every condition, each run `runs` times; it collects rows, cases and records.
 
     `agent` is the model's name, None for the scripted agent; with a `simulated` user its words are those of that role.
+    Raises ValueError, before anything is run, for an episode whose environment is not known here or cannot be read.
     """
 
     def __init__(
@@ -102,7 +117,7 @@ class Bench:
         window: int | None,
     ) -> None:
         self.episodes, self.agent, self.judge, self.runs = list(episodes), agent, judge, runs
-        self.services = [service_of(episode.task.payload["domain"]) for episode in episodes]
+        self.services = [_service(episode) for episode in episodes]
         self.settings: dict[str, Any] = {"simulated": simulated, "limits": limits, "codec": codec, "window": window}
         self.rows: list[Row] = []
         self.scores: dict[str, list[list[Case]]] = {}

@@ -56,3 +56,11 @@ def test_an_undeclared_overlap_or_a_wrong_size_is_an_error(tmp_path: Path) -> No
     run(tmp_path, declared={"by design": ["y", "x"]}, sizes={"x": 2, "y": 2})
     assert json.loads((tmp_path / "out" / "overlaps.json").read_text()) == [{"origins": [["one", "b"]], "sets": ["x", "y"]}]
     assert "13.2" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_the_folder_of_a_build_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "config.yaml").write_text("families: {tools: 3}\n")
+    with pytest.raises(ValueError, match="was made with other arguments"):
+        run(tmp_path, declared={"by design": ["y", "x"]})
+    assert (tmp_path / "out" / "config.yaml").read_text() == "families: {tools: 3}\n"

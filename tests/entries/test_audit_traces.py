@@ -83,6 +83,12 @@ def test_auditors_stand_side_by_side(episodes: tuple[Path, list[Episode]], tmp_p
         audit(path, tmp_path, *flags, "--judgements", f"[{tmp_path / 'mine.json'}]")
 
 
+def test_an_episode_of_two_files_is_refused(episodes: tuple[Path, list[Episode]], tmp_path: Path) -> None:
+    path, built = episodes
+    with pytest.raises(SystemExit, match=f"episode {built[0].id} stands in these files twice"):
+        script("data_gen/audit_traces.py").main(["--traces", f"[{path}, {path}]", "--out", str(tmp_path / "out"), "--turns", "8"])
+
+
 def test_what_two_people_saved_under_one_name_both_counts(episodes: tuple[Path, list[Episode]], tmp_path: Path) -> None:
     path, _ = episodes
     first = audit(path, tmp_path)

@@ -90,6 +90,7 @@ def test_another_seed_in_the_same_folder_is_refused(traces: Path) -> None:
         (["--families", FAMILIES, "--pool", "mine"], "pool must be one of"),
         ([], "nothing to build"),
         (["--families", '{"tools": -5}'], "numbers of tasks must be at least 1"),
+        (["--leak_budget", "1.5"], "leak_budget in [0, 1], got {}, 0, 0, 1.5"),
         (["--families", FAMILIES, "--held_out_families", '["toolz"]'], "['toolz'] are not built"),
         (["--families", FAMILIES, "--loads", "[]"], "loads must be some of 1, 3, 5"),
         (["--benchmarks", '{"nope": 3}', "--data", "."], "unknown ['nope']"),

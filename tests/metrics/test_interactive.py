@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import pytest
 from intentfold.dialogue import Observation, Output
 from intentfold.domains.registry import service_of
 from intentfold.graders import Grade
-from intentfold.metrics.interactive import ReferenceGrader, RubricGrader, condition_rows, graded
+from intentfold.metrics.interactive import Bench, ReferenceGrader, RubricGrader, condition_rows, graded
 from intentfold.metrics.rubrics import ModelRubricJudge
 from intentfold.metrics.scores import Case
-from intentfold.runtime.interactive import Played
+from intentfold.runtime.interactive import Limits, Played
 from intentfold.runtime.lockstep import Lost
 from intentfold.runtime.roles import BackendError, Completion, Prompt
 from intentfold.sources.vitabench import load_interactive
@@ -119,6 +120,22 @@ def test_rows_over_runs(tmp_path: Path) -> None:
         assert (rows[metric].mean, rows[metric].n) == (pytest.approx(mean), n), metric
     single = {r.metric for r in condition_rows("-", "drift", "a", "j", both, played[:1], runs[:1], runs[:1])}
     assert not any(metric.startswith(("avg@", "pass", "ungraded")) for metric in single)
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ({"domain": "ota"}, "domain must be one of"),
+        ({"environment": {}}, "KeyError"),
+        ({"reference": {}}, "KeyError: 'orders'"),
+        ({"rubrics": []}, "nothing to judge"),
+    ],
+)
+def test_an_episode_that_cannot_be_played_is_named_before_any_is(tmp_path: Path, damage: dict[str, Any], fault: str) -> None:
+    good, bad = episodes(tmp_path)
+    bad = replace(bad, task=replace(bad.task, payload={**bad.task.payload, **damage}))
+    with pytest.raises(ValueError, match=f"episode {bad.id}: .*{fault}"):
+        Bench([good, bad], None, ReferenceGrader(), 1, simulated=False, limits=Limits(), codec="delta", window=3)
 
 
 def test_a_domain_without_an_environment_is_named() -> None:
