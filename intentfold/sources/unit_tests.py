@@ -105,7 +105,7 @@ def _asked(suite: Suite, check: str, solution: str, reply: str) -> list[str] | N
 {textwrap.indent(check, "    ")}
     check(noting)
     return asked"""
-    [run] = _run(suite.before, solution, "\n".join([suite.setup, noted]), ["noted_()"])
+    [run] = _run(suite.before, solution, noted, ["noted_()"])
     return None if run.error is not None else run.output
 
 
@@ -206,8 +206,9 @@ class _Parted(ast.NodeTransformer):
 
 
 def _says_nothing(node: ast.stmt) -> bool:
-    said = node.test if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Expr) else node
-    return isinstance(said, ast.Constant | ast.Name) and not (isinstance(node, ast.Assert) and isinstance(said, ast.Name))
+    if isinstance(node, ast.Assert):
+        return isinstance(node.test, ast.Constant)
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.Name)
 
 
 def _source(nodes: Sequence[ast.stmt]) -> str:
