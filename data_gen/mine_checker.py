@@ -32,7 +32,6 @@ class Arguments:
         splits: splits to mine
         shown: what a checker sees of the dialogue: the request alone, or the whole
         foreign: for each delivery, so many requirements of situations that do not hold
-        train_users: take the training split from so many users, 0 for all: fewer outputs, with more questions about each
         max_examples: at most so many examples of the training split, 0 for all
         max_held_out: at most so many examples of each other split, 0 for all
         seed: seed of draws
@@ -44,13 +43,12 @@ class Arguments:
     splits: list[str] = field(default_factory=lambda: ["train", "dev", "test", "held_out_family"])
     shown: Shown = "request"
     foreign: int = 1
-    train_users: int = 0
     max_examples: int = 0
     max_held_out: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("foreign", "train_users", "max_examples", "max_held_out"):
+        for name in ("foreign", "max_examples", "max_held_out"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
 
@@ -74,7 +72,7 @@ def main(argv: list[str] | None = None) -> None:
 def mine(args: Arguments, split: str) -> list[Example]:
     most = args.max_examples if split == "train" else args.max_held_out
     rng = random.Random(f"{args.seed}/{split}")
-    pairs = read_pairs(args.histories, split, args.train_users if split == "train" else 0)
+    pairs = read_pairs(args.histories, split)
     check_environment(pairs)
     if args.role == "learner":
         examples = [one for history, ledger in pairs for one in learner_examples(history, ledger)]

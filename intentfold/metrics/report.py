@@ -18,6 +18,8 @@ from intentfold.runtime.roles import View
 from intentfold.trace import Episode
 
 NO_ARM = "-"
+# Shares of what went wrong: of these a tracker is better that has less.
+MISTAKES = ("obsolete_retention", "wrong_slot", "dangling_conclusions")
 # What no tracker may be called: conditions that have no tracker, or that every tracker has.
 RESERVED = (*CONTROLS, *COMPRESSIONS, *ABLATIONS, "tracker")
 # The metrics of a tracker's rows, as they stand before slices: no comparison may be called so.
@@ -129,12 +131,17 @@ def state_rows(
 def state_comparisons(
     name: str, a: Sequence[Mapping[str, Ratio]], b: Sequence[Mapping[str, Ratio]], cases: Sequence[Case], margin: float
 ) -> dict[str, Comparison]:
-    """The paired difference a − b in every share of `measure` that both arms had opportunities for, as `name, metric`."""
+    """The paired difference a − b in every share of `measure` that both arms had opportunities for, as `name, metric`.
+
+    Of mistakes it is b − a, as `name, less metric`: above 0 is for `a` in all of them, as the verdicts read it.
+    """
     found = {}
     for metric in a[0]:
         ours, theirs = [r[metric] for r in a], [r[metric] for r in b]
         if metric not in COUNTS and any(size for _, size in ours) and any(size for _, size in theirs):
-            found[f"{name}, {metric}"] = paired_ratios(
+            if metric in MISTAKES:
+                ours, theirs = theirs, ours
+            found[f"{name}, {'less ' if metric in MISTAKES else ''}{metric}"] = paired_ratios(
                 [count for count, _ in ours],
                 [size for _, size in ours],
                 [count for count, _ in theirs],

@@ -9,11 +9,11 @@ in the wrong place, claims without evidence. Labels come from the ledger's execu
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from intentfold.asset import ContextualIntent, Fact, Part, Verdict
 from intentfold.codec.verdict import Judgement, encode_verdict
@@ -27,6 +27,8 @@ from intentfold.trace import Assessment, LearningHistory, Ledger, Pair, PrivateR
 
 # What the checker sees of the dialogue: the request alone, as at the start of another task, or all that was said.
 Shown = Literal["request", "whole"]
+# A family and what else is told apart within it.
+Cell = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,29 +150,65 @@ def label(found: Assessment, requirement: PrivateRequirement, part: Part) -> Jud
 def balance(found: Sequence[Candidate], most: int, rng: random.Random) -> list[Candidate]:
     """Equally many of each verdict, at most `most` in all (0: as many as there are), families and kinds in turn.
 
-    A kind is a difficulty of a known or of a held-out requirement, so that a held-out part has enough of the latter.
+    A kind is a difficulty of a known or of a held-out requirement, so that a held-out part has enough of the latter. They are
+    about as few outputs as hold them: questions about one output share most of their prompt, which is then computed once.
     """
-    cells: dict[Verdict, dict[tuple[str, int, bool], list[Candidate]]] = defaultdict(lambda: defaultdict(list))
-    for candidate in rng.sample(found, len(found)):
-        cells[candidate.judgement.verdict][(candidate.pair[0].family, candidate.difficulty, candidate.novel)].append(candidate)
-    if not cells:
+    verdicts = Counter(candidate.judgement.verdict for candidate in found)
+    if not verdicts:
         return []
-    size = min(sum(map(len, some.values())) for some in cells.values())
+    size = min(verdicts.values())
     if most:
-        size = min(size, most // len(cells))
+        size = min(size, most // len(verdicts))
     chosen: list[Candidate] = []
-    for verdict in sorted(cells):
-        chosen += _in_turn(cells[verdict], size)
-    # Questions about one output stand together: they share most of their prompt.
+    drawn = _of_few_outputs(rng.sample(found, len(found)), size)
+    for verdict in sorted(verdicts):
+        cells: dict[Cell, list[Candidate]] = defaultdict(list)
+        for candidate in drawn:
+            if candidate.judgement.verdict == verdict:
+                cells[(candidate.pair[0].family, candidate.difficulty, candidate.novel)].append(candidate)
+        chosen += _in_turn(cells, size)
+    # Questions about one output stand together.
     return sorted(chosen, key=lambda c: (c.pair[0].id, c.turn, c.part.text))
 
 
-def _in_turn(cells: Mapping[tuple[str, int, bool], list[Candidate]], size: int) -> list[Candidate]:
-    """`size` candidates: the families in turn, and within a family its kinds in turn."""
+def _of_few_outputs(found: Sequence[Candidate], size: int) -> list[Candidate]:
+    """All candidates of outputs drawn until each family has its part of `size` of each verdict, where there are so many.
+
+    The outputs are those of candidates of all verdicts, families and kinds in turn, so that rare ones are among them.
+    """
+    outputs: dict[tuple[str, int], list[Candidate]] = defaultdict(list)
+    cells: dict[Cell, list[Candidate]] = defaultdict(list)
+    missing: Counter[tuple[Verdict, str]] = Counter()
+    for candidate in found:
+        verdict, family = candidate.judgement.verdict, candidate.pair[0].family
+        outputs[_output(candidate)].append(candidate)
+        cells[(family, verdict, candidate.difficulty, candidate.novel)].append(candidate)
+        missing[(verdict, family)] += 1
+    part = -(-size // len({family for _, family in missing}))
+    missing = Counter({of: min(count, part) for of, count in missing.items()})
+    short = Counter({verdict: size for verdict, _ in missing})  # where one family has too few, others stand in
+    chosen: list[Candidate] = []
+    for candidate in _in_turn(cells, len(found)):
+        if not +missing and not +short:
+            break
+        whole = outputs.pop(_output(candidate), [])
+        chosen += whole
+        missing.subtract((one.judgement.verdict, one.pair[0].family) for one in whole)
+        short.subtract(one.judgement.verdict for one in whole)
+    return chosen
+
+
+def _output(candidate: Candidate) -> tuple[str, int]:
+    return candidate.pair[0].id, candidate.turn
+
+
+def _in_turn(cells: Mapping[Cell, list[Candidate]], size: int) -> list[Candidate]:
+    """`size` candidates, or all where they are fewer: the families in turn, and within a family its kinds in turn."""
     families: dict[str, list[list[Candidate]]] = defaultdict(list)
     for (family, *_), some in sorted(cells.items()):
         families[family].append(list(some))
     chosen: list[Candidate] = []
+    size = min(size, sum(map(len, cells.values())))
     while len(chosen) < size:
         for family in sorted(families):
             piles = families[family]

@@ -15,7 +15,7 @@ from tests.tiny import ROOT, script, tiny_model
 TRAIN = ["--rows_per_step=8", "--micro_batch=4", "--dtype=float32", "--max_length=4096", "--save_steps=50"]
 SMALL = {
     "histories": ["--users=32", "--histories=1", "--workers=1"],
-    "examples": ["--train_users=0", "--max_examples=60", "--max_held_out=24"],
+    "examples": ["--max_examples=60", "--max_held_out=24"],
     "sft": [*TRAIN, "--steps=2", "--lora_r=4"],
     "opd": [*TRAIN, "--steps=2", "--max_completion=8"],
     "sft continued": [*TRAIN],
