@@ -19,7 +19,8 @@ from urllib.request import urlopen
 
 from intentfold.config import parse, plain, versions
 from intentfold.records import write_text
-from intentfold.runtime.scoring import TokenScorer, beside_api
+from intentfold.runtime.endpoints import beside_api
+from intentfold.runtime.scoring import TokenScorer
 
 
 @dataclass(frozen=True)

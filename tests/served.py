@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -146,4 +147,72 @@ class ScoringServer:
                 likeliest = {*logprobs_V.topk(min(k, len(logprobs_V))).indices.tolist(), token}
                 places.append({str(id): {"logprob": logprobs_V[id].item(), "decoded_token": "?"} for id in likeliest})
             choice["prompt_logprobs"] = places
+        return {"id": "1", "object": "text_completion", "created": 0, "model": body["model"], "choices": [choice]}
+
+
+class SamplingServer:
+    """Answers as a vLLM server of a base (a small torch model) would that samples with LoRA adapters loaded as it runs.
+
+    `fault` sees every answer before it is sent, with its path, number (of all) and request, and gives what is sent.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        fault: Callable[[str, int, Request, Any], Said] = lambda path, number, body, answer: answer,
+        room: int = 4096,
+    ) -> None:
+        self.model, self.tokenizer, self.fault, self.room = model, tokenizer, fault, room
+        self.adapters: dict[str, Any] = {}
+        self.requests: list[tuple[str, Request]] = []
+        self.lock = threading.Lock()
+
+    def __call__(self, path: str, body: Request) -> Said:
+        with self.lock:
+            self.requests.append((path, body))
+            return self.fault(path, len(self.requests), body, self.answer(path, body))
+
+    def asked(self, path: str) -> list[Request]:
+        return [body for at, body in self.requests if at == path]
+
+    def answer(self, path: str, body: Request) -> Said:
+        if path == "/v1/models":
+            cards = [{"id": name, "max_model_len": None, "parent": "base"} for name in self.adapters]
+            return {"object": "list", "data": [{"id": "base", "max_model_len": self.room, "parent": None}, *cards]}
+        if path == "/detokenize":
+            return {"prompt": self.tokenizer.decode(body["tokens"])}
+        if path == "/v1/load_lora_adapter":
+            return self.load(body["lora_name"], body["lora_path"])
+        if path == "/v1/unload_lora_adapter":
+            return b"Success" if self.adapters.pop(body["lora_name"], None) else (404, "no such adapter")
+        assert path == "/v1/completions"
+        return self.completion(body) if body["model"] in self.adapters else (404, f"The model {body['model']} does not exist.")
+
+    def load(self, name: str, folder: str) -> Said:
+        from peft import PeftModel
+
+        if name in self.adapters:
+            return 400, f"The lora adapter {name} has already been loaded."
+        self.adapters[name] = PeftModel.from_pretrained(copy.deepcopy(self.model), folder).eval()
+        return b"Success"
+
+    def completion(self, body: Request) -> dict[str, Any]:
+        import torch
+
+        assert (body["temperature"], body["top_p"], body["top_k"], body["min_p"], body["repetition_penalty"]) == (1, 1, 0, 0, 1)
+        random = torch.Generator().manual_seed(body["seed"])
+        ids, logprobs = list(body["prompt"]), []
+        with torch.no_grad():
+            for _ in range(body["max_tokens"]):
+                logprobs_V = self.adapters[body["model"]](torch.tensor([ids])).logits[0, -1].float().log_softmax(-1)
+                ids.append(int(torch.multinomial(logprobs_V.exp(), 1, generator=random)))
+                logprobs.append(float(logprobs_V[ids[-1]]))
+                if ids[-1] in body["stop_token_ids"]:
+                    break
+        choice = {
+            "index": 0, "text": "", "finish_reason": "stop" if ids[-1] in body["stop_token_ids"] else "length",
+            "prompt_token_ids": body["prompt"], "token_ids": ids[len(body["prompt"]) :], "logprobs": {"token_logprobs": logprobs},
+        }  # fmt: skip
         return {"id": "1", "object": "text_completion", "created": 0, "model": body["model"], "choices": [choice]}

@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> None:
 
         print(text(of_opd(args)))
         return
-    check_same_run(args.out, args, free=(*FREE, "servers"))
+    check_same_run(args.out, args, free=(*FREE, "servers", "rollout_servers"))
     if (args.out / "metrics.json").exists():
         print(f"{args.out} is complete")
         return
@@ -73,6 +73,7 @@ def train(args: Arguments) -> None:
     from intentfold.training.opd import OnPolicyTrainer
     from intentfold.training.rollouts import load_lanes
     from intentfold.training.teachers import make_teacher
+    from intentfold.training.vllm_rollouts import make_rollouts
     from intentfold.training.weighting import Weighting
 
     codec = CODECS.get(args.role, args.codec)
@@ -99,6 +100,7 @@ def train(args: Arguments) -> None:
     record_run(args.out, args)
     settings = runs.trainer_settings(args, args.steps) | {"chat_template_kwargs": args.chat_template_kwargs}
     config = DistillationConfig(**settings, beta=args.beta, temperature=1.0, max_completion_length=args.max_completion)
+    vllm = make_rollouts(args, model, tokenizer, preflight.stop_ids(model, tokenizer), config.process_index)
     trainer = OnPolicyTrainer(
         rollout=rows.source,
         teacher=teacher,
@@ -106,6 +108,7 @@ def train(args: Arguments) -> None:
         max_prompt=max_prompt,
         until_error=args.until_error,
         weighting=Weighting(args.operation_weights, args.outcome_weights),
+        vllm=vllm,
         model=model,
         teacher_model=teacher_model,
         args=config,

@@ -114,6 +114,73 @@ class WeightedArguments(TrainArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Servers:
+    """Where vLLM servers are and how they are asked; a run may go on with others.
+
+    Args:
+        endpoints: addresses of vLLM servers of the same weights, as http://localhost:8000/v1; rows are spread over them
+        in_flight: at most so many requests of one rank at a time, over all endpoints
+        timeout: seconds until a request counts as failed
+        retries: so many more tries, with growing pauses, of a request that failed
+        api_key_variable: environment variable that holds the servers' key, where they ask for one
+    """
+
+    endpoints: list[str]
+    in_flight: int = 32
+    timeout: float = 600.0
+    retries: int = 5
+    api_key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        if bad := [url for url in self.endpoints or [""] if not url.startswith(("http://", "https://"))]:
+            raise ValueError(f"endpoints must be addresses (http://host:port/v1), got {bad[0]!r}")
+        if self.in_flight < 1 or self.timeout <= 0 or self.retries < 0:
+            raise ValueError(
+                "in_flight must be at least 1, timeout above 0 and retries not negative, "
+                f"got {self.in_flight}, {self.timeout} and {self.retries}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutServers(Servers):
+    """Servers of the student's base, started with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True, that see `out`.
+
+    Args:
+        model: the name under which they serve the base
+    """
+
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollouts:
+    """How vLLM samples for the student, whose adapter alone is handed over.
+
+    Args:
+        sync_every: optimizer steps after which the adapter is handed over again; what is sampled in between lags, and its
+            tokens weigh by importance
+        max_importance: the most that a token of a lagging sample weighs
+        tolerance: what vLLM's and the trainer's log-probabilities of the tokens sampled after a hand-over may differ by at most
+            (nats): 1e-3 for float32; bfloat16 needs more
+        gpu_memory: without `rollout_servers`, share of the device's memory that vLLM takes (0.3 by default)
+    """
+
+    sync_every: int = 1
+    max_importance: float = 2.0
+    tolerance: float = 1e-3
+    gpu_memory: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.sync_every < 1 or self.max_importance < 1 or self.tolerance <= 0:
+            raise ValueError(
+                "sync_every and max_importance must be at least 1 and tolerance above 0, "
+                f"got {self.sync_every}, {self.max_importance:g} and {self.tolerance:g}"
+            )
+        if self.gpu_memory is not None and not 0.0 < self.gpu_memory < 1.0:
+            raise ValueError(f"gpu_memory must be between 0 and 1, got {self.gpu_memory:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RolloutArguments(WeightedArguments):
     """What on-policy distillation samples on (a tracker's dialogues or other roles' mined examples), and what rows weigh.
 
@@ -132,6 +199,8 @@ class RolloutArguments(WeightedArguments):
         own_state_share_start: the same in the first step, from where it goes linearly to `own_state_share` in the last;
             constant by default
         load_enters: of a tracker, optimizer steps from which episodes of stale load 1, 3 and 5 are drawn; 0 where not named
+        rollouts: how vLLM samples; the trainer samples itself by default
+        rollout_servers: where vLLM samples; by default each rank runs one beside itself, on its own device
     """
 
     role: Literal["tracker", "checker", "learner"] = "tracker"
@@ -144,9 +213,18 @@ class RolloutArguments(WeightedArguments):
     own_state_share: float = 0.5
     own_state_share_start: float | None = None
     load_enters: dict[Load, int] = field(default_factory=dict)
+    rollouts: Rollouts | None = None
+    rollout_servers: RolloutServers | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.rollout_servers is not None and (self.rollouts is None or self.rollouts.gpu_memory is not None):
+            raise ValueError("rollout_servers goes with rollouts, and with no gpu_memory in it")
+        if self.rollouts is not None and self.save_steps % self.rollouts.sync_every:
+            raise ValueError(
+                f"save_steps must be a multiple of rollouts.sync_every ({self.rollouts.sync_every}), for a run that goes on "
+                f"hands the adapter over first, got {self.save_steps}"
+            )
         needed, refused = ("traces", "data") if self.role == "tracker" else ("data", "traces")
         if getattr(self, needed) is None or getattr(self, refused) is not None:
             raise ValueError(f"role {self.role} takes {needed} (and no {refused}), got traces {self.traces}, data {self.data}")
@@ -179,34 +257,6 @@ def check_table(name: str, table: Mapping[Any, float], keys: tuple[Any, ...]) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class Servers:
-    """Where a served teacher is and how it is asked; a run may go on with others.
-
-    Args:
-        endpoints: addresses of vLLM servers of the same weights, as http://localhost:8000/v1; rows are spread over them
-        in_flight: at most so many requests of one rank at a time, over all endpoints
-        timeout: seconds until a request counts as failed
-        retries: so many more tries, with growing pauses, of a request that failed
-        api_key_variable: environment variable that holds the servers' key, where they ask for one
-    """
-
-    endpoints: list[str]
-    in_flight: int = 32
-    timeout: float = 600.0
-    retries: int = 5
-    api_key_variable: str | None = None
-
-    def __post_init__(self) -> None:
-        if bad := [url for url in self.endpoints or [""] if not url.startswith(("http://", "https://"))]:
-            raise ValueError(f"endpoints must be addresses (http://host:port/v1), got {bad[0]!r}")
-        if self.in_flight < 1 or self.timeout <= 0 or self.retries < 0:
-            raise ValueError(
-                "in_flight must be at least 1, timeout above 0 and retries not negative, "
-                f"got {self.in_flight}, {self.timeout} and {self.retries}"
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Served:
     """What a served teacher is and what is learned from it.
 
@@ -215,8 +265,8 @@ class Served:
         top_k: the teacher's likeliest tokens at each place that it is asked for (vLLM: --max-logprobs)
         loss: `divergence` (see beta) between the distributions over those, the sampled token and "any other", or the clipped
             `policy_gradient` of the sampled tokens, whose advantage is the teacher's log-probability less the student's
-        clip: of the policy gradient, the importance ratio is held within 1 - clip and 1 + clip (every step samples anew here, so
-            that the ratio is 1 and nothing is clipped)
+        clip: of the policy gradient, the importance ratio is held within 1 - clip and 1 + clip (it is 1 where no rollout
+            lags)
         tolerance: what log-probabilities of the same tokens may differ by (nats): 1e-3 for float32; bfloat16 and fp8 need more
     """
 

@@ -21,6 +21,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast,
 from trl import DistillationConfig, DistillationTrainer
 from trl.experimental.gkd import GKDConfig, GKDTrainer
 
+from intentfold.runtime.sampling import Said
 from intentfold.training.opd import OnPolicyTrainer
 from intentfold.training.teachers import LocalTeacher, TeacherPrompt
 from intentfold.training.weighting import Reading
@@ -246,7 +247,7 @@ class _Given(OnPolicyTrainer):
     def _writer(self) -> Any:
         write = super()._writer()
         return lambda prompts, groups: (
-            write(prompts, groups) if self.state.global_step else [self.given[tuple(ids)] for ids in prompts]
+            write(prompts, groups) if self.state.global_step else [Said(self.given[tuple(ids)]) for ids in prompts]
         )
 
 

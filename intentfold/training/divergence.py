@@ -128,6 +128,19 @@ def _pass(
     return torch.cat(each), torch.cat(entropies), grad_NH, grad_VH, grad_V
 
 
+@torch.no_grad()
+def token_logprobs(
+    hidden_NH: torch.Tensor, weight_VH: torch.Tensor, bias_V: torch.Tensor | None, ids_N: torch.Tensor
+) -> torch.Tensor:
+    """(N,) log-probabilities (nats) of the tokens `ids_N`; the logits of `CHUNK` tokens are there at a time."""
+    wide = torch.promote_types(hidden_NH.dtype, torch.float32)
+    with torch.autocast(hidden_NH.device.type, enabled=False), maybe_gather_lm_head_ctx(weight_VH, bias_V):
+        weight = weight_VH.to(hidden_NH.dtype).to(wide)
+        chunks = zip(hidden_NH.to(wide).split(CHUNK), ids_N.split(CHUNK), strict=True)
+        each = [_logprobs(hidden_CH, weight, bias_V, 1.0).gather(-1, ids_C[:, None])[:, 0] for hidden_CH, ids_C in chunks]
+    return torch.cat([hidden_NH.new_zeros(0, dtype=wide), *each])
+
+
 def _logprobs(hidden_CH: torch.Tensor, weight_VH: torch.Tensor, bias_V: torch.Tensor | None, temperature: float) -> torch.Tensor:
     logits_CV = hidden_CH @ weight_VH.T
     if bias_V is not None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import ExportableState
 
+from intentfold.runtime.roles import BackendError
+
+T = TypeVar("T")
 _WHOLE = "whole"
 
 
@@ -68,6 +72,18 @@ def ended_by_sigterm(folder: Path) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def agreed(ask: Callable[[], T]) -> T:
+    """What `ask` returns; a `BackendError` of one rank is one of all, and none waits for the others."""
+    answer, failed = None, []
+    try:
+        answer = ask()
+    except BackendError as error:
+        failed = [str(error)]
+    if reasons := gather_object(failed):
+        raise BackendError(reasons[0])
+    return answer  # type: ignore[return-value]
 
 
 class NotFiniteError(RuntimeError):

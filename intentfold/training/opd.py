@@ -24,8 +24,10 @@ from trl.models.utils import unwrap_model_for_generation
 from intentfold.records import canonical_json, write_text
 from intentfold.runtime.decoding import continuations, has_linear_attention, sampled
 from intentfold.runtime.roles import BackendError
+from intentfold.runtime.sampling import Said
 from intentfold.training.arguments import RowOutcome
-from intentfold.training.legs import goes_on, last_checkpoint, saving
+from intentfold.training.divergence import token_logprobs
+from intentfold.training.legs import agreed, goes_on, last_checkpoint, saving
 from intentfold.training.packing import Row, families, pack, packed_hidden
 from intentfold.training.preflight import PreflightError, check_teacher, prompt_ids
 from intentfold.training.row_source import Asked, RowSource
@@ -36,11 +38,16 @@ from intentfold.training.teachers import (
     Teacher,
     TeacherPrompt,
     answer_ids,
+    head_of,
     left_padded,
     right_padded,
 )
 from intentfold.training.tree_decoding import TreeDecoder, body
+from intentfold.training.vllm_rollouts import VllmRollouts
 from intentfold.training.weighting import EVEN, OPERATIONS, Weighting, mean_one
+
+# Columns of a batch that have a place for each token of the completions.
+PLACED = ("completion_ids", "completion_mask", "operations", "weights", "teacher_ids", "teacher_logprobs", "sampled_logprobs")
 
 
 class OnPolicyTrainer(DistillationTrainer):
@@ -50,8 +57,9 @@ class OnPolicyTrainer(DistillationTrainer):
     `max_prompt` bounds a prompt's tokens: where the student's own state has outgrown it, the row goes back to the
     oracle state, and that is counted (`overlong`). `until_error` takes into the loss the tokens up to the first that is not
     the right answer's: what comes after it is text that should not be, and a teacher that knows better can only write on.
-    `weighting` says what the tokens count: the loss is their weighted mean. The logs hold the plain mean divergence of the
-    tokens in the loss by what their line folds to (`kl/add`, …) and their number (`tokens/add`, …).
+    `weighting` says what the tokens count: the loss is their weighted mean. `vllm` samples for the trainer, where given. The logs
+    hold the plain mean divergence of the tokens in the loss by what their line folds to (`kl/add`, …) and their number
+    (`tokens/add`, …).
     """
 
     def __init__(
@@ -63,10 +71,11 @@ class OnPolicyTrainer(DistillationTrainer):
         max_prompt: int,
         until_error: bool = False,
         weighting: Weighting = EVEN,
+        vllm: VllmRollouts | None = None,
         **kwargs: Any,
     ) -> None:
         self.rollout, self.teacher, self.gate, self.max_prompt = rollout, teacher, gate, max_prompt
-        self.until_error, self.weighting = until_error, weighting
+        self.until_error, self.weighting, self.vllm = until_error, weighting, vllm
         self._by_operation = torch.zeros(2, len(OPERATIONS), dtype=torch.float64)  # divergence and tokens since the last log
         self._gated = False
         self._buffered_inputs: Any = None
@@ -87,17 +96,22 @@ class OnPolicyTrainer(DistillationTrainer):
         if self._step % passes == 0 or self._buffered_inputs is None:
             before = self._before_step()
             try:
-                batch = self._generate_and_score_completions(generation_batch)
+                self._buffered_inputs = self._sampled_step(generation_batch, passes)
             except BackendError as error:
                 raise BackendError(f"step {self.state.global_step + 1}: {error}. {self._leave_checkpoint(*before)}") from error
-            micro_batches = in_passes(batch, passes, self.rollout.whole_dialogues)
-            self._buffered_inputs = [trimmed(batch, rows) for rows in micro_batches]
         return self._buffered_inputs[self._step % passes]
+
+    def _sampled_step(self, generation_batch: Any, passes: int) -> list[dict[str, Any]]:
+        batch = self._generate_and_score_completions(generation_batch)
+        micro_batches = [trimmed(batch, rows) for rows in in_passes(batch, passes, self.rollout.whole_dialogues)]
+        for name, value in self.vllm.settle(self, micro_batches).items() if self.vllm else ():
+            self._metrics["train"][name].append(value)
+        return micro_batches
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         folds: list[Any] = []
         prompts: list[list[int]] = []
-        completions: list[list[int]] = []
+        written: list[Said] = []
         outputs: list[str] = []
         seen: dict[str, list[float]] = {}
         write = self._writer()
@@ -105,20 +119,20 @@ class OnPolicyTrainer(DistillationTrainer):
         # A rank whose dialogues are through writes along for nothing: sharded weights are gathered by all or none.
         while any(gather_object([bool(wave)])):
             if not wave:
-                write(prompts[:1], [0])
+                write([] if self.vllm else prompts[:1], [0])
                 continue
             asked, its_prompts, overlong = self._in_bounds(wave)
             said = write(its_prompts, self.rollout.together(asked))
-            its_outputs = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in said]
+            its_outputs = [self._tokenizer.decode(one.ids, skip_special_tokens=True) for one in said]
             happened = self.rollout.finish(asked, its_outputs)
             happened["overlong"] = [float(long) for long in overlong]
             for name, values in happened.items():
                 seen.setdefault(name, []).extend(values)
-            folds, prompts, completions = [*folds, *asked], [*prompts, *its_prompts], [*completions, *said]
+            folds, prompts, written = [*folds, *asked], [*prompts, *its_prompts], [*written, *said]
             outputs += its_outputs
             wave = self.rollout.more()
-        seen["unstopped"] = [float(ids[-1] not in self.eos_token_ids) for ids in completions]
-        seen["tokens"] = [float(len(ids)) for ids in completions]
+        seen["unstopped"] = [float(one.ids[-1] not in self.eos_token_ids) for one in written]
+        seen["tokens"] = [float(len(one.ids)) for one in written]
         readings = self.rollout.readings(folds, outputs)
         for outcome in get_args(RowOutcome) if self.weighting.outcomes else ():
             seen[f"outcome_{outcome}"] = [float(reading.outcome == outcome) for reading in readings]
@@ -129,7 +143,8 @@ class OnPolicyTrainer(DistillationTrainer):
         weights = [self.weighting.row(reading) for reading in readings]
         kept = in_the_loss(weights, self.args.gradient_accumulation_steps, groups if self.rollout.whole_dialogues else None)
         folds, readings = [folds[n] for n in kept], [readings[n] for n in kept]
-        prompts, completions = [prompts[n] for n in kept], [completions[n] for n in kept]
+        prompts, written = [prompts[n] for n in kept], [written[n] for n in kept]
+        completions = [one.ids for one in written]
         if self.until_error:
             right = [self._answer(fold) for fold in folds]
             completions = [ids[: on_track(ids, wanted)] for ids, wanted in zip(completions, right, strict=True)]
@@ -138,6 +153,8 @@ class OnPolicyTrainer(DistillationTrainer):
         for name, column_BC in self.weighting.columns(self._tokenizer, completions, readings).items():
             batch[name] = column_BC.to(self.accelerator.device)
         count = batch["num_items_in_batch"] = self.accelerator.gather(batch["completion_mask"].sum()).sum()
+        for name, column in self.vllm.columns(written, completions).items() if self.vllm else ():
+            batch[name] = column.to(self.accelerator.device)
         batch["weights"] = mean_one(batch["weights"], self.accelerator.gather(batch["weights"].sum()).sum(), count)
         return batch
 
@@ -150,21 +167,24 @@ class OnPolicyTrainer(DistillationTrainer):
             prompts = [self._ids(fold.prompt()) for fold in folds]
         return folds, prompts, overlong
 
-    def _writer(self) -> Callable[[list[list[int]], Sequence[int]], list[list[int]]]:
+    def _writer(self) -> Callable[[list[list[int]], Sequence[int]], list[Said]]:
         """What turns the prompts of a wave, and the groups that they stand in, into completions."""
+        if vllm := self.vllm:
+            vllm.sync(self)
+            return lambda prompts, groups: vllm.write(self, prompts)
         model = self.accelerator.unwrap_model(self.model_wrapped)
         whole = self.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
         if not (self.rollout.whole_dialogues and whole and segmentable(model)):
-            return lambda prompts, groups: self._sample(prompts)
+            return lambda prompts, groups: [Said(ids) for ids in self._sample(prompts)]
         decoder = TreeDecoder(model, self.args.max_completion_length, self.eos_token_ids, sampled)
 
-        def write(prompts: list[list[int]], groups: Sequence[int]) -> list[list[int]]:
+        def write(prompts: list[list[int]], groups: Sequence[int]) -> list[Said]:
             model.eval()
             with self.accelerator.autocast():
                 said = decoder.write(prompts, groups)
             model.train()
             self._metrics["train"]["computed/sampling"].append(decoder.computed / decoder.apart)
-            return said
+            return [Said(ids) for ids in said]
 
         return write
 
@@ -187,7 +207,8 @@ class OnPolicyTrainer(DistillationTrainer):
         pad_id = self._tokenizer.pad_token_id
         prompt_ids_BP, prompt_mask_BP = left_padded(prompts, pad_id)
         completion_ids_BC, completion_mask_BC = right_padded(completions, pad_id)
-        columns = self._ask_teacher([self.teacher.prompt.ids(fold) for fold in folds], completions)
+        asked = [self.teacher.prompt.ids(fold) for fold in folds]
+        columns = agreed(lambda: self.teacher.columns(asked, completions))
         batch = {
             "prompt_ids": prompt_ids_BP,
             "prompt_mask": prompt_mask_BP,
@@ -196,18 +217,6 @@ class OnPolicyTrainer(DistillationTrainer):
             **columns,
         }
         return {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
-
-    def _ask_teacher(self, prompts: list[list[int]], completions: list[list[int]]) -> dict[str, Any]:
-        """The teacher's columns; where it fails one rank, it fails all, and none waits for the others."""
-        columns: dict[str, Any] = {}
-        failed: list[str] = []
-        try:
-            columns = self.teacher.columns(prompts, completions)
-        except BackendError as error:
-            failed = [str(error)]
-        if reasons := gather_object(failed):
-            raise BackendError(reasons[0])
-        return columns
 
     def _ids(self, messages: list[dict[str, str]]) -> list[int]:
         return prompt_ids(self._tokenizer, messages, self.chat_template_kwargs)
@@ -254,6 +263,18 @@ class OnPolicyTrainer(DistillationTrainer):
         mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         hidden_BCH = self._get_last_hidden_state(model, ids, mask, inputs["completion_ids"].size(1))
         return hidden_BCH[inputs["completion_mask"].bool()]
+
+    @torch.no_grad()
+    def sampled_logprobs(self, inputs: dict[str, Any]) -> torch.Tensor:
+        """(N,) the student's log-probabilities (nats) of the N completion tokens of the batch, row after row. A collective."""
+        student = self.accelerator.unwrap_model(self.model_wrapped)
+
+        def ours(model: Any, inputs: dict[str, Any]) -> torch.Tensor:
+            ids_N, hidden_NH = inputs["completion_ids"][inputs["completion_mask"].bool()], self.completion_hidden(model, inputs)
+            return token_logprobs(hidden_NH, *head_of(model, hidden_NH), ids_N)
+
+        with self.accelerator.autocast():
+            return self._forward_redirection(self.model_wrapped, student, ours, student, inputs)
 
     # Proofs before the first step
 
@@ -387,7 +408,7 @@ def trimmed(batch: dict[str, Any], rows: torch.Tensor) -> dict[str, Any]:
             for name in (f"{prefix}_ids", f"{prefix}_mask"):
                 part[name] = part[name][:, first:]
     width = int(part["completion_mask"].sum(1).max())
-    for name in ("completion_ids", "completion_mask", "operations", "weights", "teacher_ids", "teacher_logprobs"):
+    for name in PLACED:
         if name in part:
             part[name] = part[name][:, :width]
     return part

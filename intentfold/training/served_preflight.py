@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from intentfold.models import load
+from intentfold.runtime.endpoints import Endpoints
 from intentfold.runtime.scoring import Likeliest, TokenScorer
 from intentfold.training.preflight import PreflightError, check_vocabulary
 from intentfold.training.served import Watch
@@ -88,7 +89,7 @@ def check_cards(scorer: TokenScorer, max_length: int) -> None:
             )
 
 
-def check_served_vocabulary(scorer: TokenScorer, tokenizer: Any, place: int) -> None:
+def check_served_vocabulary(scorer: Endpoints, tokenizer: Any, place: int) -> None:
     """The server's tokenizer must decode every id of the student's tokenizer as that does.
 
     Rows of either model beyond the tokenizer (padding, as 151,936 against 152,064) do not matter: no text has them.
@@ -100,12 +101,12 @@ def check_served_vocabulary(scorer: TokenScorer, tokenizer: Any, place: int) -> 
         differing = _differing(scorer, tokenizer, place, ids)
         (theirs,) = scorer.texts([differing], place)
         raise PreflightError(
-            f"{scorer.endpoints[place]}: teacher and student have different vocabularies: {differing[:8]} is "
+            f"{scorer.endpoints[place]}: it and the student have different vocabularies: {differing[:8]} is "
             f"{theirs[:40]!r} to the server, {tokenizer.decode(differing)[:40]!r} to the student"
         )
 
 
-def _differing(scorer: TokenScorer, tokenizer: Any, place: int, ids: list[int]) -> list[int]:
+def _differing(scorer: Endpoints, tokenizer: Any, place: int, ids: list[int]) -> list[int]:
     """The first part of `ids` that still reads otherwise to the server, halved as long as a half does."""
     middle = len(ids) // 2
     for half in (ids[:middle], ids[middle:]) if middle else ():

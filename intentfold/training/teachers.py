@@ -91,7 +91,7 @@ class LocalTeacher:
         self, trainer: Any, student: Any, hidden_NH: torch.Tensor, inputs: dict[str, Any], scale: Any, weights_N: Any = None
     ) -> Any:
         teacher, teacher_hidden_NH = self._hidden(trainer, student, inputs)
-        ours, theirs = _head(student, hidden_NH), _head(teacher, teacher_hidden_NH)
+        ours, theirs = head_of(student, hidden_NH), head_of(teacher, teacher_hidden_NH)
         rows = min(_rows(ours[0]), _rows(theirs[0]))
         our_head = first_rows(ours[0], rows), first_rows(ours[1], rows)
         their_head = first_rows(theirs[0], rows), first_rows(theirs[1], rows)
@@ -119,7 +119,7 @@ class LocalTeacher:
         return nullcontext() if self.adapter == student.active_adapter else use_adapter(student, self.adapter)
 
 
-def _head(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def head_of(model: Any, hidden_NH: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Weight and bias of the output head; whole, in the hidden states' type, where FSDP2 has sharded them (as TRL does it)."""
     head = model.get_output_embeddings()
     if not isinstance(head.weight, DTensor):

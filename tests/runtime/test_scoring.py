@@ -10,8 +10,9 @@ import time
 
 import pytest
 
+from intentfold.runtime.endpoints import beside_api
 from intentfold.runtime.roles import BackendError
-from intentfold.runtime.scoring import TokenScorer, beside_api
+from intentfold.runtime.scoring import TokenScorer
 from tests.served import serving
 
 LOG = {id: math.log(p) for id, p in ((7, 0.5), (3, 0.25), (4, 0.125), (9, 0.0625))}

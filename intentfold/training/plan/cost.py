@@ -35,7 +35,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One optimizer step. `samples`: the student writes the completions itself, and a teacher judges them.
+    """One optimizer step. `samples`: the student writes the completions itself, and a teacher judges them; `by_vllm`: for it.
 
     `teacher` is None where nothing teaches on these devices (SFT, a served teacher); `teacher_holds` is what it has beside the
     student's base here.
@@ -51,8 +51,14 @@ class Run:
     checkpointing: bool
     rows: Rows
     samples: bool = False
+    by_vllm: bool = False
     teacher: Shape | None = None
     teacher_holds: Literal["adapter", "nothing", "weights"] = "nothing"
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the trainer's own model writes."""
+        return self.samples and not self.by_vllm
 
     @property
     def trained(self) -> int:
@@ -79,7 +85,7 @@ def memory(run: Run, launch: Launch) -> dict[str, float]:
         # A layer computes on whole weights, and the next is fetched meanwhile; embedding and head belong to the root.
         layer = (shape.parameters - shape.head * (1 if shape.tied else 2)) / shape.layers
         held["weights gathered"] = (2 * layer + shape.head * (1 if shape.tied else 2)) * each
-        if run.samples:
+        if run.decodes:
             held["weights gathered"] = float(weights)  # ZeRO-3 samples from gathered weights
     split = share if launch.shares_optimizer else 1
     held["adapter"] = 4.0 * run.trained
@@ -93,7 +99,7 @@ def memory(run: Run, launch: Launch) -> dict[str, float]:
     held["activations"] = activations(shape, tokens, each, run.checkpointing)
     said = run.micro_batch * run.rows.longest_completion * shape.vocab * 4
     held["logits"] = min(said * 3, 2.0 * TILE) if _tiled(run, launch) else said * 3
-    if run.samples:
+    if run.decodes:
         rows = run.rows_per_step // share
         held["KV cache"] = float(shape.cache(rows * run.max_length, rows, each))
     return held
@@ -126,7 +132,7 @@ def parts(run: Run, device: Device, launch: Launch) -> list[Part]:
     forward = 2 * tokens * (shape.active + run.trained) + shape.mixing(int(tokens), rows.row / 2)
     passes = count / run.micro_batch / launch.ranks
     found: list[Part] = []
-    if run.samples:
+    if run.decodes:
         found += sampling(run, device, launch)
     if run.teacher is not None:
         theirs = count * (rows.teacher_prompt + rows.completion)
@@ -171,7 +177,7 @@ def exchanged(run: Run, launch: Launch) -> float:
     if launch.shares_weights:
         passes = run.rows_per_step / run.micro_batch / launch.ranks
         weights = ring * run.student.parameters * BYTES[run.dtype]
-        times = 2 * passes + (1 if run.samples else 0) + (passes if run.teacher is run.student else 0)
+        times = 2 * passes + (1 if run.decodes else 0) + (passes if run.teacher is run.student else 0)
         sent += times * weights
     return sent
 

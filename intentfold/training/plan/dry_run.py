@@ -31,7 +31,8 @@ class Teaching:
     """On-policy distillation: who teaches, what its prompt holds (the right answer, `worked` examples), the longest completion.
 
     `model` is the folder (or known name) of a teacher with weights of its own; None for the student's own base, whose frozen
-    adapter `adapter` says is held beside the trained one. A `served` one is on other devices, and none of its cost is here.
+    adapter `adapter` says is held beside the trained one. A `served` one is on other devices, and none of its cost is here, nor
+    that of samples drawn `by_vllm`.
     """
 
     model: Path | None
@@ -40,6 +41,7 @@ class Teaching:
     max_completion: int
     worked: int = 0
     served: bool = False
+    by_vllm: bool = False
 
 
 def examples_of(folder: Path, split: str) -> list[Example]:
@@ -101,6 +103,7 @@ def of_opd(args: Any) -> Plan:
         max_completion=args.max_completion,
         worked=args.worked_examples,
         served=args.teacher == "served",
+        by_vllm=args.rollouts is not None,
     )
     return plan(args, shown, teaching)
 
@@ -132,6 +135,7 @@ def plan(args: TrainArguments, shown: Sequence[Example], teaching: Teaching | No
         checkpointing=args.checkpointing,
         rows=rows,
         samples=teaching is not None,
+        by_vllm=teaching is not None and teaching.by_vllm,
         teacher=teacher,
         teacher_holds=holds,
     )
@@ -220,6 +224,8 @@ def text(planned: Plan) -> str:
     ]
     if run.samples and run.teacher is None:
         lines.append("The served teacher's own step is not in it, nor what waiting for it takes")
+    if run.by_vllm:
+        lines.append("What vLLM computes and holds to sample is not in it, nor the proof of what it samples")
     if room > 1:
         lines.append(
             f"It does not fit: {sum(held.values()) / 1e9:.1f} GB are more than the {device.memory / 1e9:g} of a {device.name}"
