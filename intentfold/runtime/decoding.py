@@ -27,10 +27,12 @@ def continuations(
     """
     import torch
 
+    from intentfold.runtime.cache import keys_uncopied
+
     order = [place for family in families for place in family]
     written: list[list[int]] = [[] for _ in rows]
     active = list(order)
-    with torch.inference_mode():
+    with torch.inference_mode(), keys_uncopied(model):
         logits_BV, cache, mask_BT, positions_B1 = _begin(model, rows, families)
         for left in range(max_tokens, 0, -1):
             next_B = choose(logits_BV, active)
@@ -55,7 +57,8 @@ def _begin(
 ) -> tuple[torch.Tensor, Any, torch.Tensor, torch.Tensor]:
     """Logits (B, V) after each row, family by family, the cache, its mask (B, T), and the rows' last positions (B, 1)."""
     import torch
-    from transformers import DynamicCache
+
+    from intentfold.runtime.cache import RoomyCache
 
     device = model.device
     trunks = [shared_prefix([rows[place] for place in family]) for family in families]
@@ -66,7 +69,7 @@ def _begin(
     order = [place for family in families for place in family]
     rests = [list(rows[place][trunks[number] :]) for place, number in zip(order, owner, strict=True)]
     longest = max(map(len, rests))
-    cache = DynamicCache(config=model.config)
+    cache = RoomyCache(model.config)
     owner_B = torch.tensor(owner, device=device)
     trunk_mask_FP = torch.tensor([[0] * (width - trunk) + [1] * trunk for trunk in trunks], device=device)
     if width:
