@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from intentfold.stages import Stages, steps_for_the_cpu_time_of
+from intentfold.stages import ServerError, Stages, steps_for_the_cpu_time_of
 
 SCRIPT = """
 import os, pathlib, sys, time
@@ -40,6 +43,46 @@ def test_training_goes_through_the_launcher(tmp_path: Path, monkeypatch: pytest.
     Stages(tmp_path).run("sft", "train/sft", "demo", "--out=x")
     assert seen[0][1:5] == ["-m", "accelerate.commands.launch", "--config_file", "accelerate_configs/cpu.yaml"]
     assert seen[0][5:] == ["train/sft.py", "--config", "configs/train/sft/demo.yaml", "--out=x"]
+
+
+SERVER = """#!/bin/sh
+case $1 in broken) echo no weights; exit 4;; slow) exec sleep 60;; esac
+mkdir -p v1 && echo "$*" > v1/models && exec python3 -m http.server --bind 127.0.0.1 "$2"
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> tuple[Stages, int, Path]:
+    """Stages whose server is a small script, a free port, and a log."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/serve_vllm.sh").write_text(SERVER)
+    (tmp_path / "scripts/serve_vllm.sh").chmod(0o755)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return Stages(tmp_path), port, tmp_path / "logs/server.log"
+
+
+def test_a_server_serves_while_it_is_needed(served: tuple[Stages, int, Path]) -> None:
+    stages, port, log = served
+    with stages.serving("server", "weights", port, log, "--more") as url:
+        assert url == f"http://127.0.0.1:{port}/v1"
+        with urllib.request.urlopen(f"{url}/models") as answer:
+            assert answer.read().decode() == f"weights {port} --more\n"
+        with pytest.raises(ServerError, match=f"port {port} is taken"), stages.serving("again", "weights", port, log):
+            pass
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"{url}/models")
+    assert list(stages.spent) == ["server"]
+    assert stages.spent["server"] > 0
+
+
+@pytest.mark.parametrize(("model", "said"), [("broken", "ended with code 4"), ("slow", "did not answer within 1 s")])
+def test_a_server_that_does_not_come_is_an_error(served: tuple[Stages, int, Path], model: str, said: str) -> None:
+    stages, port, log = served
+    with pytest.raises(ServerError, match=f"{said}, see {log}"), stages.serving("server", model, port, log, wait=1):
+        pass
+    assert log.read_text() == ("no weights\n" if model == "broken" else "")
 
 
 @pytest.mark.parametrize(

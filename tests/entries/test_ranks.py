@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ pytest.importorskip("deepspeed")
 
 from safetensors.torch import load_file
 
+from intentfold import models
 from intentfold.prompts.stamp import check_stamp
+from tests.served import SamplingServer, serving
 from tests.tiny import ROOT, script, tiny_dataset, tiny_model, tiny_traces
 
 ENGINES = {"ddp": "DistributedDataParallel", "deepspeed_zero2": "DeepSpeedEngine", "deepspeed_zero3": "DeepSpeedEngine"}
 SCRIPTS = ("sft", "opd")
+SAMPLED = ("ddp", "deepspeed_zero3")  # engines with which a server draws the samples, too
 STEPS = 3
 # On the same rows, in float32: sums over two ranks are made in another order, and Adam's steps carry that on.
 LOSS, WEIGHTS = 1e-4, 1e-4
@@ -62,14 +66,22 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for engine in ENGINES:
             run = {**launch(engine), "script": path, "argv": arguments(folder, name, folder / f"{engine}_{name}", 4)}
             plan += [{**run, "name": f"{engine}_{name} killed", "kill_at": 1}, {**run, "name": f"{engine}_{name}"}]
+    servers = {engine: SamplingServer(*models.load(folder / "base")) for engine in SAMPLED}
     refused = {"script": "train/sft.py", "argv": arguments(folder, "sft", folder / "refused", 4)}
     plan.append({**launch("deepspeed_zero2"), **refused, "name": "no deepspeed", "environment": {"ACCELERATE_USE_CPU": "true"}})
     plan.append({**launch("fsdp2"), **refused, "name": "no fsdp"})
-    (folder / "plan.json").write_text(json.dumps(plan))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "tests.entries.ranks", str(folder / "plan.json")]
-    with (folder / "log").open("w") as log:
+    with ExitStack() as stack, (folder / "log").open("w") as log:
+        for engine, server in servers.items():
+            where = json.dumps({"model": "base", "endpoints": [stack.enter_context(serving(server))], "retries": 0})
+            argv = [*arguments(folder, "opd", folder / f"{engine}_sampled", 4), "--rollout_servers", where]
+            sampled = {**launch(engine), "script": "train/opd.py", "argv": [*argv, "--rollouts.sync_every", "2"]}
+            plan.append({**sampled, "name": f"{engine}_sampled"})
+        (folder / "plan.json").write_text(json.dumps(plan))
         subprocess.run(command, env=environment, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False)
+    for engine, server in servers.items():
+        (folder / f"{engine}_sampled.requests").write_text(json.dumps(server.requests))
     return folder
 
 
@@ -105,6 +117,26 @@ def test_two_ranks_train_together_and_as_one_does_across_a_kill(world: Path, eng
     trained, alone = (load_file(folder / "adapter" / "adapter_model.safetensors") for folder in (out, one))
     assert trained.keys() == alone.keys()
     assert max(float((trained[key] - alone[key]).abs().max()) for key in alone) < WEIGHTS
+
+
+@pytest.mark.parametrize("engine", SAMPLED)
+def test_two_ranks_share_a_server_that_samples_with_the_adapter_of_both(world: Path, engine: str) -> None:
+    out = world / f"{engine}_sampled"
+    assert outcomes(world)[out.name] == "done", log(world)[-4000:]
+    first, second = (json.loads((out / f"facts-{rank}.json").read_text()) for rank in range(2))
+    assert (first["world"], first["engine"]) == (2, ENGINES[engine])
+    if second["tensors"]:
+        assert first["adapter"] == second["adapter"]
+    requests = json.loads((world / f"{out.name}.requests").read_text())
+    loaded = [body["lora_name"] for path, body in requests if path == "/v1/load_lora_adapter"]
+    asked = [body for path, body in requests if path == "/v1/completions"]
+    assert len(loaded) == 2, "one load for both ranks, in the first step and the third"
+    assert [body["model"] for body in asked] == [loaded[0]] * 16 + [loaded[1]] * 8
+    assert len({body["seed"] for body in asked}) == len(asked) == 24, "no rank draws what another does"
+    logged = json.loads((out / "metrics.json").read_text())["log"]
+    gaps = [entry["rollout/server_gap"] for entry in logged if "rollout/server_gap" in entry]
+    assert len(gaps) == 2
+    assert max(gaps) < 1e-4, "an adapter gathered from shares is the one that is trained"
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
