@@ -76,7 +76,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for engine, server in servers.items():
             where = json.dumps({"model": "base", "endpoints": [stack.enter_context(serving(server))], "retries": 0})
             argv = [*arguments(folder, "opd", folder / f"{engine}_sampled", 4), "--rollout_servers", where]
-            sampled = {**launch(engine), "script": "train/opd.py", "argv": [*argv, "--rollouts.sync_every", "2"]}
+            sampled = {
+                **launch(engine),
+                "script": "train/opd.py",
+                "argv": [*argv, "--rollouts.sync_every", "2", "--save_steps", "2"],
+            }
             plan.append({**sampled, "name": f"{engine}_sampled"})
         (folder / "plan.json").write_text(json.dumps(plan))
         subprocess.run(command, env=environment, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False)
