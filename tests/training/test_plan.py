@@ -155,8 +155,11 @@ def test_every_shipped_run_can_be_estimated(path: Path, capsys: pytest.CaptureFi
     script(f"train/{path.parent.name}.py").main(arguments)
     said = capsys.readouterr().out
     assert said.startswith("Estimate, not a measurement: ")
-    assert ("rollout: decoding" in said) == (path.parent.name == "opd")
-    served = "served" in path.stem
+    asked = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sampled = "rollouts" in asked
+    assert ("What vLLM computes and holds to sample is not in it" in said) == sampled
+    assert ("rollout: decoding" in said) == (path.parent.name == "opd" and not sampled)
+    served = asked.get("teacher") == "served"
     assert ("The served teacher's own step is not in it" in said) == served
     assert ("\n  teacher  " in said) == (path.parent.name == "opd" and not served)
 
